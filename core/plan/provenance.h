@@ -1,0 +1,21 @@
+// Provenance: which tool and which inputs made a document.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace trainyard {
+
+std::string_view tool_version();
+
+struct Provenance {
+  std::string tool = "trainyard";
+  std::string version;
+  std::map<std::string, std::string> inputs;  // what ("model", "profile", ...) -> "xxh128:HEX" of its bytes
+  friend bool operator==(const Provenance&, const Provenance&) = default;
+};
+
+std::string content_hash(std::string_view bytes);  // "xxh128:..." (XXH3 128-bit)
+
+}  // namespace trainyard

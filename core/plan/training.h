@@ -1,0 +1,36 @@
+// Training: the hyperparameters that a plan fixes and that no layout changes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace trainyard {
+
+enum class OptimizerKind : std::uint8_t { kAdamW, kSgd };
+std::string_view to_string(OptimizerKind kind);  // "adamw", "sgd"
+
+struct Training {
+  std::int64_t sequence = 0;      // tokens per sample
+  std::int64_t global_batch = 0;  // sequences per step, over all ranks
+  std::int64_t steps = 0;
+  std::uint64_t seed = 0;
+  OptimizerKind optimizer = OptimizerKind::kAdamW;
+  double learning_rate = 3e-4;      // peak
+  double minimum_rate_ratio = 0.1;  // of the peak, at the end of the cosine
+  std::int64_t warmup_steps = 0;
+  double beta1 = 0.9;
+  double beta2 = 0.95;
+  double epsilon = 1e-8;
+  double weight_decay = 0.1;  // on matrices; norms have none
+  double momentum = 0.0;      // SGD
+  std::optional<double> clip_norm = 1.0;
+  double initial_std = 0.02;  // of weights; output and down products divided by sqrt(2 layers)
+  friend bool operator==(const Training&, const Training&) = default;
+};
+
+// Warm-up from 0 to the peak over warmup_steps, then cosine to minimum_rate_ratio * peak at `steps`.
+// step counts from 0.
+double learning_rate_at(const Training& training, std::int64_t step);
+
+}  // namespace trainyard

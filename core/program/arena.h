@@ -1,0 +1,23 @@
+// Arena: where each transient buffer of a role lies, and the waits that reuse of memory needs.
+//
+// Buffers are placed in issue order, first-fit at the lowest free offset, and freed after their last use.
+// A buffer that takes over memory last touched by another stream makes its first instruction wait for that
+// touch: reuse is expressed as a dependency, so the simulator sees what it costs.
+//
+// Two rules keep pipelines from deadlocking, where a send completes only when its receiver has posted:
+//   - memory last touched by a Send is never reused by a Recv;
+//   - a sent activation is held until its micro-batch's backward (program generation does that), so that no
+//     forward waits for a send.
+#pragma once
+
+#include "core/program/program.h"
+
+namespace trainyard {
+
+constexpr std::int64_t kArenaAlignment = 256;
+
+// Sets arena_offset of every transient buffer, adds waits, sets role.arena_bytes.
+// Cost: O((buffers + instructions) x free regions).
+void place_buffers(Role& role);
+
+}  // namespace trainyard

@@ -1,0 +1,91 @@
+// Program: what every rank does in one training step, and who it does it with.
+//
+// Ranks whose instructions are equal up to peers share a Role. The simulator interprets a role with a cost
+// model, the executor binds a rank to its role and runs it with real kernels; both name instructions by
+// (role, ordinal), so that prediction and measurement line up.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/layout/mesh.h"
+#include "core/plan/plan.h"
+#include "core/program/bucket.h"
+#include "core/program/buffer.h"
+#include "core/program/instruction.h"
+#include "core/program/segment.h"
+
+namespace trainyard {
+
+// The process groups that a program's communications refer to; GroupId indexes Program::groups.
+enum class GroupKind : std::uint8_t { kTensor, kData, kPipeline, kContext, kExpert, kEmbedding, kWorld };
+std::string_view to_string(GroupKind kind);
+
+struct Group {
+  GroupId id;
+  GroupKind kind = GroupKind::kTensor;
+  int size = 1;
+};
+
+struct Role {
+  RoleId id;
+  int stage = 0;            // pipeline coordinate
+  std::vector<int> chunks;  // global chunk numbers held, in order
+  Rank representative;      // the first rank that has this role
+  std::int64_t ranks = 0;   // how many have it
+  std::vector<Bucket> buckets;
+  std::vector<Buffer> buffers;
+  std::vector<Instruction> instructions;  // in issue order
+  ByteCount arena_bytes;                  // transient buffers, placed
+  ByteCount persistent_bytes;             // buffers that live from step to step
+};
+
+// What ties one rank to its role. Peers are not listed: a group's members follow from the mesh.
+struct Binding {
+  RoleId role;
+  int fabric_class = 0;  // ranks with unlike links or speeds get classes of their own
+};
+
+// kTraining: a whole step. kEvaluation: forward and loss only, on the same buffers and parameters.
+enum class ProgramKind : std::uint8_t { kTraining, kEvaluation };
+
+struct Program {
+  ProgramKind kind = ProgramKind::kTraining;
+  std::string hash;  // of everything below, in hexadecimal
+  Mesh mesh;
+  std::vector<Segment> segments;
+  std::vector<Group> groups;
+  std::vector<Role> roles;
+  std::vector<Binding> bindings;  // by rank
+
+  const Role& role_of(Rank rank) const { return roles[bindings[rank.at()].role.at()]; }
+};
+
+// The ranks of `rank`'s group, in group order; rank's own place in it.
+std::vector<Rank> group_members(const Program& program, const Group& group, Rank rank);
+
+// Compiles a plan. Throws Error for a plan that is not consistent (degrees that don't divide, more stages
+// than layers). Cost: O(roles x instructions of a role + ranks).
+Program compile(const Plan& plan, ProgramKind kind = ProgramKind::kTraining);
+
+// FLOPs, bytes and messages of one role, by kind: what the executor's counters must equal as integers.
+struct Volumes {
+  FlopCount flops;
+  std::vector<ByteCount> sent = std::vector<ByteCount>(kCommunicationKinds);  // by CommunicationKind
+  std::vector<std::int64_t> messages = std::vector<std::int64_t>(kCommunicationKinds);
+  friend bool operator==(const Volumes&, const Volumes&) = default;
+};
+Volumes volumes(const Role& role, const std::vector<Segment>& segments);
+
+// Bytes live at each instruction, and the peak by cause: persistent buffers plus those in use.
+struct MemoryProfile {
+  std::vector<ByteCount> live;                                                   // by instruction
+  std::vector<ByteCount> peak_by_cause = std::vector<ByteCount>(kMemoryCauses);  // at the peak
+  ByteCount peak;  // sum of the above, without fragmentation and runtime
+  InstructionId peak_at;
+};
+MemoryProfile memory_profile(const Role& role);
+
+}  // namespace trainyard

@@ -1,0 +1,63 @@
+// Segment: the longest compute between two communications, shared by all equal layers.
+//
+// A transformer layer under tensor parallelism communicates at two conjugate points, called f and g by
+// Megatron-LM (Shoeybi et al. 2019, section 3): f before the column-parallel product (identity forward,
+// all-reduce backward) and g after the row-parallel one (all-reduce forward, identity backward). With
+// sequence parallelism f and g become all-gather and reduce-scatter (Korthikanti et al. 2022, section 4.2).
+// Cutting at both gives, per layer:
+//
+//   norm | f | attention | g | norm | f | mlp | g
+//
+// and at the ends: embedding | g ... norm | f | head | statistics gathered | loss. A chunk that does not
+// end in the head ends in `residual`, which adds the last mlp's output to the residual stream and is sent.
+// There is no communication inside a segment.
+//
+// Each segment has up to three passes; backward is split because zero-bubble schedules move the two halves
+// apart. The operations of each pass are those that the executor performs, in order.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/program/operation.h"
+
+namespace trainyard {
+
+enum class SegmentKind : std::uint8_t {
+  kEmbedding,  // tokens -> partial embedding (vocabulary rows of this rank)
+  kNorm,       // residual += branch; normed = RMSNorm(residual)
+  kAttention,  // q,k,v products, rope, attention, output product (partial over tp)
+  kMlp,        // gate and up products, SwiGLU, down product (partial over tp)
+  kResidual,   // residual + branch, at the end of a chunk
+  kHead,       // logits over this rank's vocabulary slice, and row statistics
+  kLoss,       // from all ranks' statistics: loss sum, logits' gradient
+};
+
+std::string_view to_string(SegmentKind kind);
+
+enum class Pass : std::uint8_t { kForward, kBackwardInput, kBackwardWeight };
+
+struct Segment {
+  SegmentKind kind = SegmentKind::kNorm;
+  bool adds_branch = false;  // kNorm: whether there is a branch output to add
+  std::vector<Operation> forward;
+  std::vector<Operation> backward_input;
+  std::vector<Operation> backward_weight;  // as with accumulation off; on, the Gemms read C too
+
+  const std::vector<Operation>& operations(Pass pass) const {
+    switch (pass) {
+      case Pass::kForward:
+        return forward;
+      case Pass::kBackwardInput:
+        return backward_input;
+      case Pass::kBackwardWeight:
+        return backward_weight;
+    }
+    return forward;
+  }
+};
+
+FlopCount flops(const std::vector<Operation>& operations);
+
+}  // namespace trainyard
