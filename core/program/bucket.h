@@ -15,9 +15,10 @@
 namespace trainyard {
 
 struct BucketParameter {
-  Parameter parameter;             // global name and shape
-  ShardSpec shard;                 // how tp cuts it
-  std::vector<IndexRange> local;   // this role's slice per dimension
+  Parameter parameter;  // global name and shape
+  ShardSpec shard;      // how tp cuts it
+  // Which slice of the whole it is depends on the rank: local_ranges(shard, mesh, coordinates).
+  std::vector<std::int64_t> local_shape;
   std::int64_t offset = 0;         // elements into the bucket's buffer
   std::int64_t elements = 0;       // local
   bool tensor_replicated = false;  // same on every tp rank: only tp index 0 counts it in the norm
@@ -27,8 +28,8 @@ struct Bucket {
   BucketId id;
   std::vector<BucketParameter> parameters;
   std::int64_t elements = 0;
-  // Cut over the data-parallel group: index i owns [boundaries[i], boundaries[i+1]). Used by ZeRO; without
-  // it the optimizer updates everything, and reductions are split evenly.
+  // Cut over the data-parallel group at norm blocks: index i owns [boundaries[i], boundaries[i+1]). ZeRO's
+  // shards, the chunks of the gradient reduction, and each rank's share of the norm, with or without ZeRO.
   std::vector<std::int64_t> boundaries;
   BufferId parameters_buffer;
   BufferId gradients_buffer;

@@ -40,8 +40,8 @@ enum class BufferContent : std::uint8_t {
   kGradients,      // a bucket's gradients [elements]
   kMomentum,       // AdamW's m, or SGD's velocity, of this rank's shard [shard elements]
   kVariance,       // AdamW's v [shard elements]
-  kTokens,         // [t] int32, inputs
-  kTargets,        // [t] int32
+  kTokens,         // [microbatches, t] int32: the inputs of a whole step, filled before it starts
+  kTargets,        // [microbatches, t] int32
   kBranch,         // [t, h] output of embedding, attention or mlp: partial before g, complete after
   kResidual,       // [t, h] residual stream after the addition
   kNormed,         // [t, h] RMSNorm's output
@@ -52,8 +52,7 @@ enum class BufferContent : std::uint8_t {
   kGateUp,         // [t, 2 f] gate and up products
   kActivated,      // [t, f] SwiGLU's output
   kLogits,         // [t, v], turned into their gradient in place by the loss
-  kStatistics,     // [t, 3] row maximum, sum of exponentials, target's logit (or -inf): this rank's
-  kAllStatistics,  // [tp, t, 3] gathered
+  kStatistics,     // [tp, t, 3] row maximum, sum of exponentials, target's logit (or -inf), of each tp rank
   kResidualGrad,   // [t, h] gradient of the residual stream
   kNormedGrad,     // [t, h] gradient of normed: partial before f, complete after
   kQkvGrad,        // [t, (a + 2 g) d]

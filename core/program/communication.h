@@ -51,6 +51,7 @@ struct Communication {
   DataType reduction_type = DataType::kFp32;  // of the sums
   ReduceOp op = ReduceOp::kSum;
   ByteCount payload;
+  // By this rank; under kTree, whose members differ, the group's mean rounded up.
   ByteCount sent;
   std::int64_t messages = 0;
   Extent extent;

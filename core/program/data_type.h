@@ -6,7 +6,7 @@
 
 namespace trainyard {
 
-enum class DataType : std::uint8_t { kFp32, kTf32, kFp16, kBf16, kFp8, kFp64, kInt64 };
+enum class DataType : std::uint8_t { kFp32, kTf32, kFp16, kBf16, kFp8, kFp64, kInt32, kInt64 };
 
 // Bytes of one stored element. tf32 is a matmul mode over stored fp32.
 constexpr std::int64_t size_of(DataType type) {
@@ -16,6 +16,7 @@ constexpr std::int64_t size_of(DataType type) {
       return 8;
     case DataType::kFp32:
     case DataType::kTf32:
+    case DataType::kInt32:
       return 4;
     case DataType::kFp16:
     case DataType::kBf16:

@@ -17,6 +17,8 @@ std::string_view to_string(DataType type) {
       return "fp8";
     case DataType::kFp64:
       return "fp64";
+    case DataType::kInt32:
+      return "int32";
     case DataType::kInt64:
       return "int64";
   }
@@ -179,8 +181,6 @@ std::string_view to_string(BufferContent content) {
       return "logits";
     case BufferContent::kStatistics:
       return "statistics";
-    case BufferContent::kAllStatistics:
-      return "all_statistics";
     case BufferContent::kResidualGrad:
       return "residual_grad";
     case BufferContent::kNormedGrad:

@@ -14,9 +14,10 @@
 //   mlp        Normed -> GateUp, Activated,         ResidualGrad, GateUp -> ActivatedGrad, ResidualGrad, Activated,
 //                Branch (partial)                     GateUpGrad, NormedGrad (partial)      GateUpGrad, Normed
 //   residual   Residual, Branch -> Residual         -                                     -
-//   head       Normed, Targets -> Logits, Statistics  Logits -> NormedGrad (partial)      Logits, Normed
-//   loss       Logits =, Targets, AllStatistics     -                                     -
-//                (Statistics when tp is 1) -> Sums
+//   head       Normed, Targets -> Logits,           Logits -> NormedGrad (partial)        Logits, Normed
+//                Statistics (own part)
+//   loss       Logits =, Targets, Statistics        -                                     -
+//                -> Sums
 //
 // The gradient of a branch is the gradient of the residual stream that it was added to, so attention and
 // mlp read ResidualGrad as the gradient of their output; norm's backward then updates it in place. Only the
