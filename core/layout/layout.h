@@ -55,7 +55,8 @@ struct Layout {
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
-// "tp2 pp2 dp1 zero1 1f1b mbs4 ga8": degrees of one and defaults left out.
+// "tp2 pp2 zero1 1f1b mbs4 ga8": degrees of one and defaults left out, micro-batch and accumulation always
+// there; one rank is "dp1 ...".
 std::string describe(const Layout& layout);
 
 }  // namespace trainyard

@@ -3,8 +3,10 @@
 // With the order "tp-cp-ep-dp-pp" (Megatron-LM's default) the first name varies fastest:
 //   rank = tp + TP * (cp + CP * (dp + DP * pp))                     dense (ep is skipped)
 //   rank = etp + ETP * (ep + EP * (edp + EDP * pp))                 expert (tp means etp, cp is skipped)
-// where EDP = TP * CP * DP / (ETP * EP). Any permutation of the five names is an order; pp must be last or
-// first for both factorisations to agree on stages, which is checked when ep > 1.
+// where EDP = TP * CP * DP / (ETP * EP). Any permutation of the five names is an order. Both factorisations
+// must put a rank on the same stage, which is checked when ep or etp > 1; pp last or first always does.
+//
+// Source: Megatron-LM, megatron/core/parallel_state.py, RankGenerator.
 #pragma once
 
 #include <array>
@@ -35,9 +37,9 @@ struct Coordinates {
 
 class Mesh {
  public:
-  Mesh() = default;
-  // Throws Error for an order that isn't a permutation of tp, cp, ep, dp, pp, or expert degrees that don't
-  // divide the ranks of a stage.
+  Mesh();  // one rank
+  // Throws Error for a degree below 1, an order that isn't a permutation of tp, cp, ep, dp, pp, expert degrees
+  // that don't divide the ranks of a stage, or factorisations that disagree on stages.
   explicit Mesh(const Layout& layout);
 
   std::int64_t ranks() const { return ranks_; }
@@ -57,6 +59,7 @@ class Mesh {
     std::int64_t stride = 1;
   };
   const Factor& factor(Axis axis) const;
+  void require_same_stages(const Layout& layout) const;
   std::int64_t ranks_ = 1;
   std::vector<Factor> dense_;
   std::vector<Factor> expert_;

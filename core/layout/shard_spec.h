@@ -2,7 +2,8 @@
 //
 // Memory, initialisation, ZeRO, checkpoints, resharding and export all read it, so that they agree by
 // construction. Uneven cuts are allowed: index i of n over a dimension of E elements holds the range
-// [i E / n, (i+1) E / n) rounded down, unless boundaries are given.
+// [i E / n, (i+1) E / n) rounded down, unless boundaries are given. Axes that cut the same dimension cut one
+// after the other, in their order in `axes`; boundaries count from the start of what the earlier ones left.
 #pragma once
 
 #include <cstdint>

@@ -83,7 +83,8 @@ struct Elementwise {
 
 using Operation = std::variant<Gemm, Attention, Elementwise>;
 
-// Query rows of tile t, and the keys that the tile sees (its last row's for a causal mask).
+// Query rows of tile t, and the keys that the tile sees. Causal: the queries are the last `queries` of `keys`
+// positions, and the tile sees what its last row sees, keys - queries + first_row + rows.
 struct AttentionTile {
   std::int64_t first_row = 0;
   std::int64_t rows = 0;
@@ -97,7 +98,8 @@ AttentionTile attention_tile(const Attention& attention, std::int64_t tile);
 FlopCount attention_flops(const Attention& attention);
 
 FlopCount flops(const Operation& operation);
-// Bytes through memory, operands once each; a lower bound for Gemm and Attention.
+// Bytes through memory, operands once each; a lower bound for Gemm and Attention. Attention forward reads
+// Q, K, V and writes O and the log-sum-exp (fp32); backward reads all of these and dO, and writes dQ, dK, dV.
 ByteCount bytes_moved(const Operation& operation);
 
 }  // namespace trainyard

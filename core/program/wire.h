@@ -13,8 +13,10 @@
 //   broadcast (from 0)       tree: E per message down a binomial tree; direct: index 0 sends to each
 //   all-to-all               direct: chunk j to member j:            E - c[i]            n-1 messages
 //
-// Empty chunks are not sent and not counted. Textbook volumes follow for even splits: 2 (n-1)/n E for the
-// ring all-reduce (Patarasuk and Yuan 2009).
+//   send                     the whole tensor:                       E                 1 message; recv sends nothing
+//
+// Empty chunks are not sent and not counted. Other pairs of kind and algorithm don't exist: check(). Textbook volumes
+// follow for even splits: 2 (n-1)/n E for the ring all-reduce (Patarasuk and Yuan 2009).
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,121 @@
+#include "core/schedule/schedule.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/error.h"
+
+namespace trainyard {
+
+namespace {
+
+// One pass of one micro-batch through one chunk.
+struct Turn {
+  int microbatch = 0;
+  int chunk = 0;
+};
+
+void push_forward(std::vector<Slot>& slots, Turn turn) {
+  slots.push_back({SlotKind::kForward, turn.microbatch, turn.chunk});
+}
+
+void push_backward(std::vector<Slot>& slots, Turn turn) {
+  slots.push_back({SlotKind::kBackwardInput, turn.microbatch, turn.chunk});
+  slots.push_back({SlotKind::kBackwardWeight, turn.microbatch, turn.chunk});
+}
+
+// `warmup` forwards, then a forward and a backward in turn, then the backwards that remain. The two lists have
+// the same length: the order of the forwards and that of the backwards.
+std::vector<Slot> warm_up_alternate_drain(const std::vector<Turn>& forwards, const std::vector<Turn>& backwards,
+                                          std::size_t warmup) {
+  std::vector<Slot> slots;
+  slots.reserve(3 * forwards.size());
+  for (std::size_t i = 0; i < forwards.size(); ++i) {
+    push_forward(slots, forwards[i]);
+    if (i >= warmup) {
+      push_backward(slots, backwards[i - warmup]);
+    }
+  }
+  for (std::size_t i = forwards.size() - warmup; i < backwards.size(); ++i) {
+    push_backward(slots, backwards[i]);
+  }
+  return slots;
+}
+
+std::vector<Turn> in_order(int microbatches) {
+  std::vector<Turn> turns;
+  for (int microbatch = 0; microbatch < microbatches; ++microbatch) {
+    turns.push_back({microbatch, 0});
+  }
+  return turns;
+}
+
+std::vector<Slot> gpipe(int microbatches) {
+  const std::vector<Turn> forwards = in_order(microbatches);
+  const std::vector<Turn> backwards(forwards.rbegin(), forwards.rend());
+  return warm_up_alternate_drain(forwards, backwards, forwards.size());
+}
+
+std::vector<Slot> one_forward_one_backward(int stages, int stage, int microbatches) {
+  const std::vector<Turn> turns = in_order(microbatches);
+  return warm_up_alternate_drain(turns, turns, static_cast<std::size_t>(std::min(microbatches, stages - stage - 1)));
+}
+
+std::vector<Slot> interleaved(int stages, int stage, int chunks, int microbatches) {
+  std::vector<Turn> forwards;
+  std::vector<Turn> backwards;
+  for (int first = 0; first < microbatches; first += stages) {
+    for (int chunk = 0; chunk < chunks; ++chunk) {
+      for (int microbatch = first; microbatch < first + stages; ++microbatch) {
+        forwards.push_back({microbatch, chunk});
+        backwards.push_back({microbatch, chunks - 1 - chunk});
+      }
+    }
+  }
+  const std::int64_t warmup = std::int64_t{2} * (stages - stage - 1) + std::int64_t{chunks - 1} * stages;
+  return warm_up_alternate_drain(forwards, backwards, std::min(forwards.size(), static_cast<std::size_t>(warmup)));
+}
+
+void require_interleavable(int stages, int chunks, int microbatches) {
+  if (chunks < 2) {
+    throw Error("the interleaved schedule has one chunk per stage", "layout.chunks_per_stage",
+                "give at least 2 chunks per stage, or use the 1f1b schedule");
+  }
+  if (microbatches % stages != 0) {
+    throw Error("the interleaved schedule has " + std::to_string(microbatches) + " micro-batches, not a multiple of " +
+                    std::to_string(stages) + " stages",
+                "layout.accumulation", "use a multiple of the pipeline stages, or the 1f1b schedule");
+  }
+}
+
+}  // namespace
+
+std::vector<Slot> stage_schedule(ScheduleKind kind, int stages, int stage, int chunks, int microbatches) {
+  check(stages >= 1 && stage >= 0 && stage < stages, "stage of the pipeline");
+  check(chunks >= 1 && microbatches >= 1, "a stage has chunks and micro-batches");
+  if (kind == ScheduleKind::kInterleaved) {
+    require_interleavable(stages, chunks, microbatches);
+    return interleaved(stages, stage, chunks, microbatches);
+  }
+  if (chunks > 1) {
+    throw Error(
+        "the " + std::string(to_string(kind)) + " schedule runs one chunk per stage, not " + std::to_string(chunks),
+        "layout.chunks_per_stage", "use the interleaved schedule");
+  }
+  return kind == ScheduleKind::kGpipe ? gpipe(microbatches) : one_forward_one_backward(stages, stage, microbatches);
+}
+
+int peak_in_flight(const std::vector<Slot>& slots) {
+  int in_flight = 0;
+  int peak = 0;
+  for (const Slot& slot : slots) {
+    if (slot.kind == SlotKind::kForward) {
+      peak = std::max(peak, ++in_flight);
+    } else if (slot.kind == SlotKind::kBackwardWeight) {
+      --in_flight;
+    }
+  }
+  return peak;
+}
+
+}  // namespace trainyard
