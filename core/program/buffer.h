@@ -71,7 +71,8 @@ struct Buffer {
   std::int64_t elements = 0;
   ByteCount bytes;
   std::optional<BucketId> bucket;  // parameters, gradients, optimizer state
-  // First and last instruction that touches it; unset: it lives from step to step.
+  bool persistent = false;             // lives from step to step, outside the arena
+  // Transient: the first and last instruction that need it.
   std::optional<InstructionId> first_use;
   std::optional<InstructionId> last_use;
   std::int64_t arena_offset = 0;  // placed by arena.h

@@ -1,0 +1,144 @@
+#include "core/program/segment_shape.h"
+
+#include "core/error.h"
+
+namespace trainyard {
+
+namespace {
+
+Elementwise pass_over(ElementwiseKernel kernel, std::int64_t elements, std::int64_t read, std::int64_t written,
+                      DataType type) {
+  return {kernel, elements, ByteCount(read * size_of(type)), ByteCount(written * size_of(type))};
+}
+
+Gemm product(std::int64_t m, std::int64_t n, std::int64_t k, Transpose transpose, DataType type) {
+  return {.batch = 1, .m = m, .n = n, .k = k, .type = type, .transpose = transpose, .accumulate = false};
+}
+
+Attention attention_of(const SegmentShape& s, AttentionPass pass) {
+  return {.sequences = s.sequences,
+          .query_heads = s.heads,
+          .key_heads = s.key_value_heads,
+          .queries = s.sequence,
+          .keys = s.sequence,
+          .head_size = s.head_size,
+          .mask = AttentionMask::kCausal,
+          .pass = pass,
+          .query_tile = kAttentionQueryTile,
+          .type = s.type};
+}
+
+Segment embedding(const SegmentShape& s) {
+  const std::int64_t n = s.tokens * s.hidden;
+  Segment segment{.kind = SegmentKind::kEmbedding};
+  segment.forward = {pass_over(ElementwiseKernel::kEmbedForward, n, n, n, s.type)};
+  segment.backward_weight = {pass_over(ElementwiseKernel::kEmbedBackward, n, 2 * n, n, s.type)};
+  return segment;
+}
+
+Segment norm(const SegmentShape& s, bool adds_branch, bool ends_stream) {
+  const std::int64_t n = s.norm_tokens * s.hidden;
+  const std::int64_t inputs = adds_branch ? 2 : 1;
+  Segment segment{.kind = SegmentKind::kNorm, .adds_branch = adds_branch};
+  segment.forward = {pass_over(ElementwiseKernel::kNormForward, n, inputs * n, inputs * n, s.type)};
+  segment.backward_input = {
+      pass_over(ElementwiseKernel::kNormBackward, n, (ends_stream ? 2 : 3) * n, n, s.type)};
+  segment.backward_weight = {
+      pass_over(ElementwiseKernel::kNormWeightBackward, n, 2 * n, s.hidden, s.type)};
+  return segment;
+}
+
+Segment attention(const SegmentShape& s) {
+  const std::int64_t t = s.tokens, h = s.hidden, qkv = s.qkv_width(), width = s.attention_width();
+  const std::int64_t rotated = t * (s.heads + s.key_value_heads) * s.head_size;
+  Segment segment{.kind = SegmentKind::kAttention};
+  segment.forward = {product(t, qkv, h, Transpose::kNT, s.type),
+                     pass_over(ElementwiseKernel::kRopeForward, rotated, rotated, rotated, s.type),
+                     attention_of(s, AttentionPass::kForward), product(t, h, width, Transpose::kNT, s.type)};
+  segment.backward_input = {product(t, width, h, Transpose::kNN, s.type), attention_of(s, AttentionPass::kBackward),
+                            pass_over(ElementwiseKernel::kRopeBackward, rotated, rotated, rotated, s.type),
+                            product(t, h, qkv, Transpose::kNN, s.type)};
+  segment.backward_weight = {product(h, width, t, Transpose::kTN, s.type),
+                             product(qkv, h, t, Transpose::kTN, s.type)};
+  return segment;
+}
+
+Segment mlp(const SegmentShape& s) {
+  const std::int64_t t = s.tokens, h = s.hidden, f = s.feed_forward, n = t * f;
+  Segment segment{.kind = SegmentKind::kMlp};
+  segment.forward = {product(t, 2 * f, h, Transpose::kNT, s.type),
+                     pass_over(ElementwiseKernel::kSwigluForward, n, 2 * n, n, s.type),
+                     product(t, h, f, Transpose::kNT, s.type)};
+  segment.backward_input = {product(t, f, h, Transpose::kNN, s.type),
+                            pass_over(ElementwiseKernel::kSwigluBackward, n, 3 * n, 2 * n, s.type),
+                            product(t, h, 2 * f, Transpose::kNN, s.type)};
+  segment.backward_weight = {product(h, f, t, Transpose::kTN, s.type), product(2 * f, h, t, Transpose::kTN, s.type)};
+  return segment;
+}
+
+Segment residual(const SegmentShape& s) {
+  const std::int64_t n = s.norm_tokens * s.hidden;
+  Segment segment{.kind = SegmentKind::kResidual};
+  segment.forward = {pass_over(ElementwiseKernel::kAdd, n, 2 * n, n, s.type)};
+  return segment;
+}
+
+Segment head(const SegmentShape& s) {
+  const std::int64_t t = s.tokens, h = s.hidden, v = s.vocabulary;
+  Segment segment{.kind = SegmentKind::kHead};
+  segment.forward = {product(t, v, h, Transpose::kNT, s.type),
+                     pass_over(ElementwiseKernel::kLossStatistics, t * v, t * v, 3 * t, s.type)};
+  segment.backward_input = {product(t, h, v, Transpose::kNN, s.type)};
+  segment.backward_weight = {product(v, h, t, Transpose::kTN, s.type)};
+  return segment;
+}
+
+Segment loss(const SegmentShape& s) {
+  const std::int64_t n = s.tokens * s.vocabulary;
+  Segment segment{.kind = SegmentKind::kLoss};
+  segment.forward = {pass_over(ElementwiseKernel::kLossGradient, n, n, n, s.type)};
+  return segment;
+}
+
+}  // namespace
+
+SegmentShape segment_shape(const ModelSpec& model, const Layout& layout, std::int64_t sequence,
+                           const LocalShape& local) {
+  SegmentShape shape;
+  shape.sequences = layout.micro_batch;
+  shape.sequence = sequence;
+  shape.tokens = layout.micro_batch * sequence;
+  shape.norm_tokens = layout.sequence_parallel ? shape.tokens / layout.tensor : shape.tokens;
+  shape.hidden = model.hidden;
+  shape.heads = local.heads;
+  shape.key_value_heads = local.key_value_heads;
+  shape.head_size = model.head_size;
+  shape.feed_forward = local.feed_forward;
+  shape.vocabulary = local.vocabulary.size();
+  shape.tensor_size = layout.tensor;
+  shape.type = layout.compute_type;
+  return shape;
+}
+
+Segment make_segment(SegmentKind kind, const SegmentShape& shape, bool adds_branch, bool ends_stream) {
+  switch (kind) {
+    case SegmentKind::kEmbedding:
+      return embedding(shape);
+    case SegmentKind::kNorm:
+      return norm(shape, adds_branch, ends_stream);
+    case SegmentKind::kAttention:
+      return attention(shape);
+    case SegmentKind::kMlp:
+      return mlp(shape);
+    case SegmentKind::kResidual:
+      return residual(shape);
+    case SegmentKind::kHead:
+      return head(shape);
+    case SegmentKind::kLoss:
+      return loss(shape);
+  }
+  check(false, "unknown segment kind");
+  return {};
+}
+
+}  // namespace trainyard

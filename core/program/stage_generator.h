@@ -1,0 +1,50 @@
+// Writes the instructions of one role: the schedule's slots in order, each slot layer by layer.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/layout/mesh.h"
+#include "core/plan/plan.h"
+#include "core/program/role_builder.h"
+#include "core/program/segment_shape.h"
+#include "core/program/stage.h"
+
+namespace trainyard {
+
+// Where in the tensor and data groups the role's ranks sit: all that sets two ranks of a stage apart.
+struct RoleKey {
+  int stage = 0;
+  int tensor_index = 0;
+  int data_index = 0;
+};
+
+// Segments and sizes that all slots of a stage share.
+struct StageSegments {
+  SegmentShape shape;
+  SegmentId embedding;
+  SegmentId first_norm;   // nothing to add: the chunk's input is the residual stream
+  SegmentId norm;
+  SegmentId final_norm;
+  SegmentId attention;
+  SegmentId mlp;
+  SegmentId residual;
+  SegmentId head;
+  SegmentId loss;
+};
+StageSegments stage_segments(const Plan& plan, int tensor_index, SegmentTable& table);
+
+// Algorithm of a collective: direct where asked for, for pairs and for small payloads in small groups (one
+// step), a tree for small payloads in large ones, the ring otherwise.
+CollectiveAlgorithm choose_algorithm(CommunicationKind kind, std::int64_t bytes, int group_size, bool strict);
+
+Communication make_collective(CommunicationKind kind, CollectiveAlgorithm algorithm, GroupId group,
+                              const std::vector<std::int64_t>& boundaries, int index, DataType type,
+                              std::optional<BucketId> partition = {});
+
+Role generate_role(const Plan& plan, ProgramKind kind, RoleKey key, SegmentTable& table);
+
+}  // namespace trainyard
