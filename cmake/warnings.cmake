@@ -10,6 +10,7 @@ target_compile_options(
             -Wshadow
             -Wconversion
             -Wno-sign-conversion
+            -Wno-missing-field-initializers # designated initializers name what differs from the default
             -Wnon-virtual-dtor
             -Woverloaded-virtual
             -Wimplicit-fallthrough

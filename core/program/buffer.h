@@ -71,7 +71,7 @@ struct Buffer {
   std::int64_t elements = 0;
   ByteCount bytes;
   std::optional<BucketId> bucket;  // parameters, gradients, optimizer state
-  bool persistent = false;             // lives from step to step, outside the arena
+  bool persistent = false;         // lives from step to step, outside the arena
   // Transient: the first and last instruction that need it.
   std::optional<InstructionId> first_use;
   std::optional<InstructionId> last_use;

@@ -77,7 +77,7 @@ struct Volumes {
   std::vector<std::int64_t> messages = std::vector<std::int64_t>(kCommunicationKinds);
   friend bool operator==(const Volumes&, const Volumes&) = default;
 };
-Volumes volumes(const Role& role, const std::vector<Segment>& segments);
+Volumes volumes(const Role& role);
 
 // Bytes live at each instruction, and the peak by cause: persistent buffers plus those in use.
 struct MemoryProfile {

@@ -33,7 +33,8 @@ std::size_t slot(Stream stream) { return static_cast<std::size_t>(stream); }
 }  // namespace
 
 SegmentId SegmentTable::intern(const Segment& segment) {
-  const auto found = std::find_if(segments_.begin(), segments_.end(), [&](const Segment& s) { return same(s, segment); });
+  const auto found =
+      std::find_if(segments_.begin(), segments_.end(), [&](const Segment& s) { return same(s, segment); });
   if (found != segments_.end()) {
     return SegmentId(found - segments_.begin());
   }

@@ -41,10 +41,8 @@ Segment norm(const SegmentShape& s, bool adds_branch, bool ends_stream) {
   const std::int64_t inputs = adds_branch ? 2 : 1;
   Segment segment{.kind = SegmentKind::kNorm, .adds_branch = adds_branch};
   segment.forward = {pass_over(ElementwiseKernel::kNormForward, n, inputs * n, inputs * n, s.type)};
-  segment.backward_input = {
-      pass_over(ElementwiseKernel::kNormBackward, n, (ends_stream ? 2 : 3) * n, n, s.type)};
-  segment.backward_weight = {
-      pass_over(ElementwiseKernel::kNormWeightBackward, n, 2 * n, s.hidden, s.type)};
+  segment.backward_input = {pass_over(ElementwiseKernel::kNormBackward, n, (ends_stream ? 2 : 3) * n, n, s.type)};
+  segment.backward_weight = {pass_over(ElementwiseKernel::kNormWeightBackward, n, 2 * n, s.hidden, s.type)};
   return segment;
 }
 
@@ -58,8 +56,7 @@ Segment attention(const SegmentShape& s) {
   segment.backward_input = {product(t, width, h, Transpose::kNN, s.type), attention_of(s, AttentionPass::kBackward),
                             pass_over(ElementwiseKernel::kRopeBackward, rotated, rotated, rotated, s.type),
                             product(t, h, qkv, Transpose::kNN, s.type)};
-  segment.backward_weight = {product(h, width, t, Transpose::kTN, s.type),
-                             product(qkv, h, t, Transpose::kTN, s.type)};
+  segment.backward_weight = {product(h, width, t, Transpose::kTN, s.type), product(qkv, h, t, Transpose::kTN, s.type)};
   return segment;
 }
 

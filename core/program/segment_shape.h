@@ -19,11 +19,11 @@ struct SegmentShape {
   std::int64_t tokens = 0;       // sequences * sequence
   std::int64_t norm_tokens = 0;  // tokens, or this rank's share of them under sequence parallelism
   std::int64_t hidden = 0;
-  std::int64_t heads = 0;        // on this rank
+  std::int64_t heads = 0;  // on this rank
   std::int64_t key_value_heads = 0;
   std::int64_t head_size = 0;
   std::int64_t feed_forward = 0;
-  std::int64_t vocabulary = 0;   // rows on this rank
+  std::int64_t vocabulary = 0;  // rows on this rank
   std::int64_t tensor_size = 1;
   DataType type = DataType::kFp32;
 

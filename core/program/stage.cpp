@@ -13,9 +13,8 @@ namespace {
 
 std::vector<Parameter> of_kinds(const std::vector<Parameter>& all, std::initializer_list<ParameterKind> kinds) {
   std::vector<Parameter> chosen;
-  std::copy_if(all.begin(), all.end(), std::back_inserter(chosen), [&](const Parameter& p) {
-    return std::find(kinds.begin(), kinds.end(), p.kind) != kinds.end();
-  });
+  std::copy_if(all.begin(), all.end(), std::back_inserter(chosen),
+               [&](const Parameter& p) { return std::find(kinds.begin(), kinds.end(), p.kind) != kinds.end(); });
   return chosen;
 }
 

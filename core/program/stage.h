@@ -11,10 +11,10 @@ namespace trainyard {
 
 // A run of layers on one stage. Global chunk c of stage s is local chunk (c - s) / stages.
 struct Chunk {
-  int number = 0;           // global: 0 .. stages * chunks_per_stage - 1, in the order of the forward pass
+  int number = 0;  // global: 0 .. stages * chunks_per_stage - 1, in the order of the forward pass
   IndexRange layers;
-  bool embeds = false;      // begins with the embedding
-  bool has_head = false;    // ends with final norm, head and loss
+  bool embeds = false;    // begins with the embedding
+  bool has_head = false;  // ends with final norm, head and loss
 };
 
 // Layers are dealt out evenly in order; where they don't divide, earlier chunks hold one less.

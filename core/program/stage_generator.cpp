@@ -44,8 +44,8 @@ class StageGenerator {
   void generate() {
     make_persistent_buffers();
     const auto microbatches = static_cast<int>(layout_.accumulation);
-    for (const Slot& slot : stage_schedule(layout_.schedule, layout_.pipeline, key_.stage, layout_.chunks_per_stage,
-                                           microbatches)) {
+    for (const Slot& slot :
+         stage_schedule(layout_.schedule, layout_.pipeline, key_.stage, layout_.chunks_per_stage, microbatches)) {
       if (slot.kind == SlotKind::kForward) {
         forward(slot);
       } else if (slot.kind == SlotKind::kBackwardInput && kind_ == ProgramKind::kTraining) {
@@ -73,12 +73,12 @@ class StageGenerator {
       const std::int64_t updated = updated_range(bucket).size();
       std::optional<BufferId> momentum, variance;
       if (adam || plan_.training.momentum != 0.0) {
-        momentum = build_.persistent(BufferContent::kMomentum, MemoryCause::kOptimizer, updated,
-                                     layout_.optimizer_type, bucket.id);
+        momentum = build_.persistent(BufferContent::kMomentum, MemoryCause::kOptimizer, updated, layout_.optimizer_type,
+                                     bucket.id);
       }
       if (adam) {
-        variance = build_.persistent(BufferContent::kVariance, MemoryCause::kOptimizer, updated,
-                                     layout_.optimizer_type, bucket.id);
+        variance = build_.persistent(BufferContent::kVariance, MemoryCause::kOptimizer, updated, layout_.optimizer_type,
+                                     bucket.id);
       }
       momentum_.push_back(momentum);
       variance_.push_back(variance);
@@ -214,6 +214,7 @@ class StageGenerator {
     c.algorithm = CollectiveAlgorithm::kDirect;
     c.group = group_id(GroupKind::kPipeline);
     c.peer_stage = chunk_number % layout_.pipeline;
+    c.tag = transfer_tag(place, stream, chunk_number);
     c.elements = stream_elements();
     c.type = layout_.communication_type;
     c.reduction_type = layout_.communication_type;
@@ -229,6 +230,18 @@ class StageGenerator {
     }
     made.communication = c;
     return build_.add(std::move(made));
+  }
+
+  // The same number on both sides: which micro-batch crosses which boundary between chunks, and which way.
+  std::uint64_t transfer_tag(const Place& place, Stream stream, int other_chunk) const {
+    const bool backward = stream == Stream::kSendBackward || stream == Stream::kRecvBackward;
+    const int own_chunk = chunks_[static_cast<std::size_t>(place.chunk)].number;
+    const int boundaries = layout_.pipeline * layout_.chunks_per_stage;
+    const int boundary = std::min(own_chunk, other_chunk);
+    return (static_cast<std::uint64_t>(place.microbatch) * static_cast<std::uint64_t>(boundaries) +
+            static_cast<std::uint64_t>(boundary)) *
+               2 +
+           (backward ? 1 : 0);
   }
 
   // --- Forward -------------------------------------------------------------------------------------------
@@ -330,10 +343,9 @@ class StageGenerator {
                   .chunk = place.chunk,
                   .reads = {statistics},
                   .writes = {statistics},
-                  .communication = make_collective(CommunicationKind::kAllGather, algorithm,
-                                                   group_id(GroupKind::kTensor),
-                                                   even_boundaries(elements, layout_.tensor), key_.tensor_index,
-                                                   DataType::kFp32)});
+                  .communication =
+                      make_collective(CommunicationKind::kAllGather, algorithm, group_id(GroupKind::kTensor),
+                                      even_boundaries(elements, layout_.tensor), key_.tensor_index, DataType::kFp32)});
     }
     compute(InstructionKind::kForward, segments_.loss, place, {stash.logits, *targets_, statistics},
             {stash.logits, sums_});
@@ -368,8 +380,7 @@ class StageGenerator {
     }
     place.layer = std::nullopt;
     if (chunk.embeds) {
-      const BufferId whole =
-          gather_shares(gradient, place, BufferContent::kResidualGrad, MemoryCause::kGradientFlow);
+      const BufferId whole = gather_shares(gradient, place, BufferContent::kResidualGrad, MemoryCause::kGradientFlow);
       weight_gradient(segments_.embedding, place, ParameterKind::kEmbedding, {*tokens_, whole});
       finish_tensors(slot, {ParameterKind::kEmbedding}, std::nullopt);
     } else {
@@ -385,8 +396,7 @@ class StageGenerator {
     normed_grad = reduce_partial(normed_grad, place, BufferContent::kNormedGrad, MemoryCause::kGradientFlow);
     const BufferId normed = gather_shares(stash.final_normed, place, BufferContent::kNormed, MemoryCause::kWorkspace);
     weight_gradient(segments_.head, place, ParameterKind::kHead, {stash.logits, normed});
-    const BufferId gradient =
-        activation(BufferContent::kResidualGrad, stream_elements(), MemoryCause::kGradientFlow);
+    const BufferId gradient = activation(BufferContent::kResidualGrad, stream_elements(), MemoryCause::kGradientFlow);
     const BufferId norm_weights = bucket_of(std::nullopt, ParameterKind::kFinalNorm).parameters_buffer;
     compute(InstructionKind::kBackwardInput, segments_.final_norm, place,
             {normed_grad, stash.final_residual, stash.final_rstd, norm_weights}, {gradient});
@@ -442,8 +452,7 @@ class StageGenerator {
   // --- Gradients and update ------------------------------------------------------------------------------
   // Marks tensors complete after the last micro-batch, and reduces buckets that are.
   void finish_tensors(const Slot& slot, std::initializer_list<ParameterKind> kinds, std::optional<int> layer) {
-    if (++finished_passes_[{slot.chunk, layer.value_or(-1), static_cast<int>(*kinds.begin())}] <
-        layout_.accumulation) {
+    if (++finished_passes_[{slot.chunk, layer.value_or(-1), static_cast<int>(*kinds.begin())}] < layout_.accumulation) {
       return;
     }
     for (ParameterKind kind : kinds) {
@@ -496,9 +505,8 @@ class StageGenerator {
                 .stream = Stream::kData,
                 .reads = {sums_},
                 .writes = {sums_},
-                .communication = make_collective(CommunicationKind::kAllReduce, algorithm,
-                                                 group_id(GroupKind::kWorld), even_boundaries(kSumsWords, world), 0,
-                                                 DataType::kInt64)});
+                .communication = make_collective(CommunicationKind::kAllReduce, algorithm, group_id(GroupKind::kWorld),
+                                                 even_boundaries(kSumsWords, world), 0, DataType::kInt64)});
   }
 
   void update() {
@@ -506,6 +514,9 @@ class StageGenerator {
       for (const Bucket& bucket : role_.buckets) {
         reduce_bucket(bucket);
       }
+    }
+    if (layout_.sequence_parallel && layout_.tensor > 1) {
+      reduce_norm_weights();
     }
     for (const Bucket& bucket : role_.buckets) {
       const std::int64_t n = owned_range(bucket).size();
@@ -521,6 +532,25 @@ class StageGenerator {
       if (layout_.zero_stage >= 1 && layout_.data > 1) {
         data_collective(InstructionKind::kGather, CommunicationKind::kAllGather, bucket, bucket.parameters_buffer,
                         layout_.parameter_type);
+      }
+    }
+  }
+
+  // Under sequence parallelism each tp rank has seen its share of the tokens only, so the gradients of the
+  // replicated norms are partial over tp (Megatron-LM reduces them after the last micro-batch).
+  void reduce_norm_weights() {
+    for (const Bucket& bucket : role_.buckets) {
+      std::int64_t elements = 0;
+      for (const BucketParameter& placed : bucket.parameters) {
+        elements += placed.tensor_replicated ? placed.elements : 0;
+      }
+      if (elements > 0) {
+        build_.add({.kind = InstructionKind::kReduce,
+                    .stream = Stream::kTensor,
+                    .bucket = bucket.id,
+                    .reads = {bucket.gradients_buffer},
+                    .writes = {bucket.gradients_buffer},
+                    .communication = tensor_collective(CommunicationKind::kAllReduce, elements)});
       }
     }
   }
@@ -565,14 +595,14 @@ class StageGenerator {
   std::optional<BufferId> tokens_, targets_;
   BufferId sums_;
   std::vector<std::optional<BufferId>> momentum_, variance_;  // by bucket
-  std::map<std::pair<int, int>, ChunkStash> stash_;            // by micro-batch and local chunk
-  std::vector<std::pair<int, int>> written_;                   // tensors with a gradient so far: kind, layer
+  std::map<std::pair<int, int>, ChunkStash> stash_;           // by micro-batch and local chunk
+  std::vector<std::pair<int, int>> written_;                  // tensors with a gradient so far: kind, layer
   struct Pass {
     int chunk, layer, kind;
     friend auto operator<=>(const Pass&, const Pass&) = default;
   };
-  std::map<Pass, std::int64_t> finished_passes_;               // micro-batches done
-  std::map<std::size_t, std::int64_t> complete_;               // tensors complete, by bucket
+  std::map<Pass, std::int64_t> finished_passes_;  // micro-batches done
+  std::map<std::size_t, std::int64_t> complete_;  // tensors complete, by bucket
 };
 
 }  // namespace

@@ -26,7 +26,7 @@ struct RoleKey {
 struct StageSegments {
   SegmentShape shape;
   SegmentId embedding;
-  SegmentId first_norm;   // nothing to add: the chunk's input is the residual stream
+  SegmentId first_norm;  // nothing to add: the chunk's input is the residual stream
   SegmentId norm;
   SegmentId final_norm;
   SegmentId attention;

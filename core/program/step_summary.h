@@ -24,7 +24,7 @@ enum class Exposure : std::uint8_t {
 
 struct SegmentCount {
   SegmentId segment;  // into StepSummary::segments
-  Pass pass = Pass::kForward;
+  InstructionKind kind = InstructionKind::kForward;
   bool accumulate = false;
   std::int64_t count = 0;  // per step
 };
@@ -43,9 +43,9 @@ struct StageSummary {
   std::vector<CommunicationCount> communications;
   std::vector<Operation> update;         // gradient norm and optimizer, once a step
   int in_flight = 1;                     // micro-batches whose activations are held, at worst
-  ByteCount persistent;                  // parameters, gradients, optimizer
-  ByteCount activations_per_microbatch;  // held from forward to backward, of a full stage
-  ByteCount peak_estimate;               // >= the program's peak without fragmentation; bound for pruning
+  ByteCount persistent;                  // parameters, gradients, optimizer, tokens: exact
+  ByteCount activations_per_microbatch;  // held from forward to backward, of the stage's whole share
+  ByteCount peak_estimate;               // near the program's peak without fragmentation; see the tests
 };
 
 struct StepSummary {
