@@ -1,0 +1,141 @@
+#include "core/model/huggingface.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "core/document/read_file.h"
+#include "core/model/parameter.h"
+#include "tests/support/error_of.h"
+
+namespace trainyard {
+namespace {
+
+using nlohmann::json;
+
+json demo() { return json::parse(read_text_file(std::string(TRAINYARD_SOURCE_DIR) + "/models/llm/demo-llama.json")); }
+
+ModelSpec parse(const json& config) { return parse_huggingface_config(config.dump(), "x/Demo/config.json"); }
+
+Error refused(const char* key, const json& value) {
+  json config = demo();
+  config[key] = value;
+  return error_of([&] { parse(config); });
+}
+
+TEST(HuggingFaceConfig, GivesTheShapeOfTheModel) {
+  const ModelSpec model = parse(demo());
+  EXPECT_EQ(model.name, "Demo");
+  EXPECT_EQ(model.layers, 4);
+  EXPECT_EQ(model.hidden, 256);
+  EXPECT_EQ(model.feed_forward, 704);
+  EXPECT_EQ(model.heads, 8);
+  EXPECT_EQ(model.key_value_heads, 4);
+  EXPECT_EQ(model.head_size, 32);
+  EXPECT_EQ(model.vocabulary, 256);
+  EXPECT_EQ(model.positions, 512);
+  EXPECT_EQ(model.norm_epsilon, 1e-5);
+  EXPECT_FALSE(model.tied_embeddings);
+}
+
+TEST(HuggingFaceConfig, TakesTheDefaultsOfTransformers) {
+  json config = demo();
+  for (const char* key : {"num_key_value_heads", "rms_norm_eps", "rope_theta", "rope_scaling", "hidden_act",
+                          "attention_bias", "mlp_bias", "tie_word_embeddings", "max_position_embeddings"}) {
+    config.erase(key);
+  }
+  const ModelSpec model = parse(config);
+  EXPECT_EQ(model.key_value_heads, 8);
+  EXPECT_EQ(model.norm_epsilon, 1e-6);
+  EXPECT_EQ(model.rope_theta, 10000.0);
+  EXPECT_EQ(model.positions, 2048);
+}
+
+TEST(HuggingFaceConfig, ReadsRotaryScalingInTheOldAndTheNewPlace) {
+  const json scaling = {{"rope_type", "llama3"},
+                        {"factor", 8.0},
+                        {"low_freq_factor", 1.0},
+                        {"high_freq_factor", 4.0},
+                        {"original_max_position_embeddings", 8192}};
+  json old_place = demo();
+  old_place["rope_scaling"] = scaling;
+  old_place["rope_theta"] = 500000.0;
+  json new_place = demo();
+  new_place.erase("rope_theta");
+  new_place["rope_parameters"] = scaling;
+  new_place["rope_parameters"]["rope_theta"] = 500000.0;
+  EXPECT_EQ(parse(old_place), parse(new_place));
+  ASSERT_TRUE(parse(old_place).rope_scaling.has_value());
+  EXPECT_EQ(parse(old_place).rope_scaling->factor, 8.0);
+  EXPECT_EQ(parse(old_place).rope_theta, 500000.0);
+}
+
+TEST(HuggingFaceConfig, WritesWhatItReads) {
+  for (const char* file : {"demo-llama", "llama-3.1-405b", "llama-3.2-1b"}) {
+    const std::string path = std::string(TRAINYARD_SOURCE_DIR) + "/models/llm/" + file + ".json";
+    const ModelSpec model = read_huggingface_config(path);
+    EXPECT_EQ(parse_huggingface_config(huggingface_config(model), path), model);
+  }
+}
+
+TEST(HuggingFaceConfig, RefusesWhatItCannotTrainFaithfully) {
+  EXPECT_EQ(refused("model_type", "mistral").where(), "x/Demo/config.json#/model_type");
+  EXPECT_TRUE(contains(refused("architectures", json::array({"LlamaForSequenceClassification"})).problem(), "causal"));
+  EXPECT_TRUE(contains(refused("attention_bias", true).problem(), "biases"));
+  EXPECT_TRUE(contains(refused("mlp_bias", true).problem(), "biases"));
+  EXPECT_TRUE(contains(refused("hidden_act", "gelu").problem(), "gelu"));
+  EXPECT_TRUE(contains(refused("attention_dropout", 0.1).problem(), "dropout"));
+  EXPECT_EQ(refused("rope_scaling", {{"type", "linear"}, {"factor", 2.0}}).where(),
+            "x/Demo/config.json#/rope_scaling/type");
+  EXPECT_TRUE(contains(refused("sliding_window", 4096).problem(), "unknown key"));
+  EXPECT_TRUE(contains(refused("quantization_config", json::object()).problem(), "unknown key"));
+}
+
+TEST(HuggingFaceConfig, RefusesSizesThatDoNotFitTogether) {
+  EXPECT_TRUE(contains(refused("num_key_value_heads", 3).problem(), "does not divide"));
+  EXPECT_TRUE(contains(refused("num_attention_heads", 12).problem(), "does not divide"));
+  EXPECT_TRUE(contains(refused("head_dim", 33).hint(), "even"));
+  EXPECT_TRUE(contains(refused("num_hidden_layers", 0).problem(), "out of range"));
+  EXPECT_TRUE(contains(refused("hidden_size", "256").problem(), "is a string"));
+}
+
+TEST(HuggingFaceConfig, AcceptsKeysThatDoNotChangeTheComputation) {
+  json config = demo();
+  config.update({{"torch_dtype", "bfloat16"},
+                 {"bos_token_id", 1},
+                 {"eos_token_id", json::array({1, 2})},
+                 {"transformers_version", "4.40.0"},
+                 {"use_cache", true},
+                 {"initializer_range", 0.02},
+                 {"pretraining_tp", 1},
+                 {"attention_dropout", 0.0}});
+  EXPECT_EQ(parse(config), parse(demo()));
+}
+
+// The collection of published configs, where this machine has it: Llama's counts exactly, anything else refused.
+TEST(HuggingFaceConfig, ReadsPublishedLlamaConfigsAndRefusesTheOthers) {
+  const char* given = std::getenv("TRAINYARD_REFERENCE");
+  const std::filesystem::path reference =
+      given != nullptr ? given : std::filesystem::path(TRAINYARD_SOURCE_DIR) / "../shared/reference";
+  const std::filesystem::path folder = reference / "llm-configs";
+  std::ifstream index(folder / "INDEX.json");
+  if (!index) {
+    GTEST_SKIP() << "no llm-configs/INDEX.json; TRAINYARD_REFERENCE names the folder above it";
+  }
+  int read = 0;
+  for (const json& entry : json::parse(index)) {
+    const std::filesystem::path file = folder / entry["file"].get<std::string>();
+    if (entry["name"].get<std::string>().starts_with("llama-")) {
+      EXPECT_EQ(parameter_count(read_huggingface_config(file)), entry["exact_parameters"].get<std::int64_t>()) << file;
+      ++read;
+    } else {
+      EXPECT_TRUE(contains(error_of([&] { read_huggingface_config(file); }).problem(), "not supported")) << file;
+    }
+  }
+  EXPECT_GE(read, 6);
+}
+
+}  // namespace
+}  // namespace trainyard
