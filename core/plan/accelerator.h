@@ -44,7 +44,8 @@ struct Accelerator {
   Sourced<ByteCount> memory;
   Sourced<BytesPerSecond> memory_bandwidth;
   Sourced<BytesPerSecond> intra_node_bandwidth;  // one device, one direction
-  Sourced<Seconds> intra_node_latency;           // per collective step
+  Sourced<Seconds> intra_node_latency;           // per step of a collective
+  Sourced<Seconds> collective_overhead;          // per collective: launch, fill, skew between ranks
   Sourced<ByteCount> runtime_memory;             // context, libraries, communicator buffers
   KernelEfficiency efficiency;
 
@@ -58,7 +59,7 @@ struct Fabric {
   Sourced<std::int64_t> ranks;
   Sourced<std::int64_t> ranks_per_node;
   Sourced<BytesPerSecond> nic_bandwidth;  // one rank's share of its node's NICs, one direction
-  Sourced<Seconds> nic_latency;           // per collective step between nodes
+  Sourced<Seconds> nic_latency;           // per step of a collective between nodes
 };
 
 Accelerator read_accelerator(const std::filesystem::path& file);

@@ -1,0 +1,150 @@
+#include "simulator/step/step_costs.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "core/error.h"
+
+namespace trainyard::simulator {
+namespace {
+
+Pass pass_of(InstructionKind kind) {
+  switch (kind) {
+    case InstructionKind::kBackwardInput:
+      return Pass::kBackwardInput;
+    case InstructionKind::kBackwardWeight:
+      return Pass::kBackwardWeight;
+    default:
+      return Pass::kForward;
+  }
+}
+
+bool is_transfer(const Communication& communication) {
+  return communication.kind == CommunicationKind::kSend || communication.kind == CommunicationKind::kRecv;
+}
+
+// Prices the instructions of one program; equal segments and equal communications once.
+class Pricer {
+ public:
+  Pricer(const Program& program, const KernelCost& kernels, const CollectiveCost& collectives, std::int64_t per_node)
+      : program_(program), kernels_(kernels), collectives_(collectives), per_node_(per_node) {}
+
+  std::vector<Nanoseconds> role(const Role& role) {
+    std::vector<Nanoseconds> work;
+    work.reserve(role.instructions.size());
+    placements_.assign(program_.groups.size(), GroupPlacement{0, 0});
+    transfers_.clear();
+    for (const Instruction& instruction : role.instructions) {
+      work.push_back(instruction.communication ? communication(role, *instruction.communication)
+                                               : compute(instruction));
+    }
+    return work;
+  }
+
+ private:
+  Nanoseconds compute(const Instruction& instruction) {
+    Nanoseconds time = to_nanoseconds(kernels_.time(instruction.operations));
+    if (instruction.segment) {
+      time += segment(*instruction.segment, pass_of(instruction.kind), instruction.accumulate);
+    }
+    return time;
+  }
+
+  Nanoseconds segment(SegmentId id, Pass pass, bool accumulate) {
+    const auto [entry, added] = segments_.try_emplace(std::tuple(id, pass, accumulate), 0);
+    if (added) {
+      std::vector<Operation> operations = program_.segments[id.at()].operations(pass);
+      for (Operation& operation : operations) {
+        if (Gemm* gemm = std::get_if<Gemm>(&operation); gemm != nullptr && accumulate) {
+          gemm->accumulate = true;
+        }
+      }
+      entry->second = to_nanoseconds(kernels_.time(operations));
+    }
+    return entry->second;
+  }
+
+  Nanoseconds communication(const Role& role, const Communication& communication) {
+    const GroupPlacement where = is_transfer(communication) ? transfer_placement(role, communication)
+                                                            : group_placement(role, communication.group);
+    const auto [entry, added] = communications_.try_emplace(
+        std::tuple(communication.kind, communication.algorithm, communication.payload.value(), where.size,
+                   where.per_node),
+        0);
+    if (added) {
+      entry->second = to_nanoseconds(
+          collectives_.time(communication.kind, communication.algorithm, communication.payload, where));
+    }
+    return entry->second;
+  }
+
+  GroupPlacement group_placement(const Role& role, GroupId id) {
+    GroupPlacement& known = placements_[id.at()];
+    if (known.size == 0) {
+      known = placement(program_, program_.groups[id.at()], role.representative, per_node_);
+    }
+    return known;
+  }
+
+  GroupPlacement transfer_placement(const Role& role, const Communication& communication) {
+    check(communication.peer_stage.has_value(), "a transfer must name its peer stage");
+    const auto [entry, added] = transfers_.try_emplace(*communication.peer_stage, GroupPlacement{2, 1});
+    if (added) {
+      const std::vector<Rank> members =
+          group_members(program_, program_.groups[communication.group.at()], role.representative);
+      const Rank peer = members[static_cast<std::size_t>(*communication.peer_stage)];
+      const bool same_node = peer.value() / per_node_ == role.representative.value() / per_node_;
+      entry->second.per_node = same_node ? 2 : 1;
+    }
+    return entry->second;
+  }
+
+  const Program& program_;
+  const KernelCost& kernels_;
+  const CollectiveCost& collectives_;
+  std::int64_t per_node_;
+  std::map<std::tuple<SegmentId, Pass, bool>, Nanoseconds> segments_;
+  std::map<std::tuple<CommunicationKind, CollectiveAlgorithm, std::int64_t, int, int>, Nanoseconds> communications_;
+  std::vector<GroupPlacement> placements_;   // of the role at work, by group; size 0: not yet known
+  std::map<int, GroupPlacement> transfers_;  // of the role at work, by peer stage
+};
+
+}  // namespace
+
+std::int64_t ranks_per_node(const DeviceProfile& profile, std::int64_t ranks) {
+  if (const AnalyticProfile* analytic = profile.analytic()) {
+    return std::max<std::int64_t>(1, std::min(analytic->fabric.ranks_per_node.value, ranks));
+  }
+  return ranks;
+}
+
+GroupPlacement placement(const Program& program, const Group& group, Rank rank, std::int64_t per_node) {
+  const std::vector<Rank> members = group_members(program, group, rank);
+  const auto neighbours = std::count_if(members.begin(), members.end(), [&](Rank member) {
+    return member.value() / per_node == rank.value() / per_node;
+  });
+  return {static_cast<int>(members.size()), static_cast<int>(neighbours)};
+}
+
+StepCosts price(const Program& program, const KernelCost& kernels, const CollectiveCost& collectives,
+                const DeviceProfile& profile) {
+  const std::int64_t per_node = ranks_per_node(profile, program.mesh.ranks());
+  StepCosts costs;
+  Pricer pricer(program, kernels, collectives, per_node);
+  for (const Role& role : program.roles) {
+    costs.work.push_back(pricer.role(role));
+  }
+  if (const MeasuredProfile* measured = profile.measured()) {
+    const Concurrency& set = measured->at(static_cast<int>(program.mesh.ranks()));
+    costs.instruction_overhead = to_nanoseconds(set.instruction_overhead);
+    costs.stream_handover = to_nanoseconds(set.stream_handover);
+  }
+  for (const Group& group : program.groups) {
+    costs.overlap.push_back(collectives.overlap(group.kind == GroupKind::kPipeline ? 2 : group.size));
+  }
+  return costs;
+}
+
+}  // namespace trainyard::simulator

@@ -1,0 +1,35 @@
+// StepCosts: a program's instructions with times on them; what the step simulator interprets.
+//
+// Pricing and interpreting are apart, so that one cost can be changed (a planted error, a slow link) without
+// touching the other.
+#pragma once
+
+#include <vector>
+
+#include "core/plan/device_profile.h"
+#include "core/program/program.h"
+#include "core/units/quantity.h"
+#include "simulator/collective/collective_cost.h"
+#include "simulator/compute/kernel_cost.h"
+
+namespace trainyard::simulator {
+
+struct StepCosts {
+  // By role, by instruction: its operations on an otherwise idle rank, or its data's movement once every
+  // member has come. Without overhead.
+  std::vector<std::vector<Nanoseconds>> work;
+  Nanoseconds instruction_overhead = 0;  // before each instruction's work, on its stream
+  Nanoseconds stream_handover = 0;       // from an instruction's end to one on another stream that waited
+  std::vector<OverlapSlowdown> overlap;  // by GroupId, for communications in that group
+};
+
+// ranks_per_node: how many ranks of the job share a machine (all of them for a measured profile).
+std::int64_t ranks_per_node(const DeviceProfile& profile, std::int64_t ranks);
+
+// Where the members of `rank`'s group lie. For a transfer: the two ends.
+GroupPlacement placement(const Program& program, const Group& group, Rank rank, std::int64_t per_node);
+
+StepCosts price(const Program& program, const KernelCost& kernels, const CollectiveCost& collectives,
+                const DeviceProfile& profile);
+
+}  // namespace trainyard::simulator
