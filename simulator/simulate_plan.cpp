@@ -18,8 +18,7 @@ void set_step_time(Estimate& estimate, Seconds step_time, const Plan& plan, cons
   estimate.mfu = tokens * per_token / step_time / (ranks * peak);
 }
 
-std::variant<Simulation, Infeasible> simulate_plan(const Plan& plan, const DeviceProfile& profile,
-                                                   TraceDetail detail) {
+std::variant<Simulation, Infeasible> simulate_plan(const Plan& plan, const DeviceProfile& profile, TraceDetail detail) {
   Simulation simulation;
   simulation.program = compile(plan);
   const std::int64_t per_node = ranks_per_node(profile, plan.layout.ranks());
@@ -27,8 +26,8 @@ std::variant<Simulation, Infeasible> simulate_plan(const Plan& plan, const Devic
   if (std::optional<Infeasible> infeasible = exceeds_memory(simulation.memory, profile, per_node)) {
     return *infeasible;
   }
-  simulation.costs = price(simulation.program, *kernel_cost(profile, per_node), *collective_cost(profile, per_node),
-                           profile);
+  simulation.costs =
+      price(simulation.program, *kernel_cost(profile, per_node), *collective_cost(profile, per_node), profile);
   simulation.step = simulate_step(simulation.program, simulation.costs, detail);
   simulation.estimate.layout = plan.layout;
   simulation.estimate.method = EstimateMethod::kInstructions;

@@ -22,7 +22,8 @@ const Concurrency& MeasuredProfile::at(int ranks_at_once) const {
     }
   }
   if (best == nullptr) {
-    throw Error("the device profile holds no samples", "/concurrencies", "measure the machine with `trainyard calibrate`");
+    throw Error("the device profile holds no samples", "/concurrencies",
+                "measure the machine with `trainyard calibrate`");
   }
   return *best;
 }

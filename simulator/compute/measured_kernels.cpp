@@ -115,8 +115,7 @@ Seconds MeasuredKernels::attention(const Attention& attention) const {
   }
   const auto fit = attentions_.find({attention.type, attention.pass});
   if (fit == attentions_.end()) {
-    no_samples(fmt::format("{} attention of {}",
-                           attention.pass == AttentionPass::kForward ? "forward" : "backward",
+    no_samples(fmt::format("{} attention of {}", attention.pass == AttentionPass::kForward ? "forward" : "backward",
                            to_string(attention.type)),
                profile_name_);
   }

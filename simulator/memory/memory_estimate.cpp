@@ -62,8 +62,7 @@ std::optional<Infeasible> exceeds_memory(const std::vector<RoleMemory>& memory, 
   Infeasible infeasible;
   infeasible.reason = InfeasibleReason::kMemory;
   infeasible.detail = fmt::format("stage {} (rank {}) needs {:.1f} GiB of {:.1f} GiB; most of it, {:.1f} GiB, for {}",
-                                  most.stage, most.representative.value(), gibibytes(most.total),
-                                  gibibytes(available),
+                                  most.stage, most.representative.value(), gibibytes(most.total), gibibytes(available),
                                   gibibytes(most.by_cause[static_cast<std::size_t>(cause)]), to_string(cause));
   infeasible.needed = most.total;
   infeasible.available = available;

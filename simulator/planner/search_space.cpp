@@ -25,9 +25,8 @@ std::vector<bool> off_and_on(bool matters, bool fixed) {
 void append_switches(const Layout& degrees, const Layout& base, const SearchLimits& limits,
                      std::vector<Layout>& layouts) {
   const bool pipelined = degrees.pipeline > 1;
-  const std::vector<ScheduleKind> schedules = pipelined
-                                                  ? std::vector{ScheduleKind::k1f1b, ScheduleKind::kGpipe}
-                                                  : std::vector{ScheduleKind::k1f1b};
+  const std::vector<ScheduleKind> schedules =
+      pipelined ? std::vector{ScheduleKind::k1f1b, ScheduleKind::kGpipe} : std::vector{ScheduleKind::k1f1b};
   for (const ScheduleKind schedule : schedules) {
     for (const Recompute recompute : {Recompute::kNone, Recompute::kFull}) {
       for (const bool sequence_parallel : off_and_on(degrees.tensor > 1, false)) {

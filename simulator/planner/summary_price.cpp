@@ -14,12 +14,12 @@ namespace {
 struct StageTimes {
   Seconds compute;
   Seconds tensor_exposed;
-  Seconds backward;         // of one micro-batch
-  Seconds transfer;         // one send
-  Seconds reduction_left;   // after the last backward
-  Seconds norm;             // sums of squares
+  Seconds backward;        // of one micro-batch
+  Seconds transfer;        // one send
+  Seconds reduction_left;  // after the last backward
+  Seconds norm;            // sums of squares
   Seconds norm_reduction;
-  Seconds optimizer;        // with gathered parameters
+  Seconds optimizer;  // with gathered parameters
 };
 
 class StagePricer {
@@ -94,8 +94,8 @@ class StagePricer {
                       : kind == GroupKind::kData ? Axis::kData
                                                  : Axis::kPipeline;
     const std::vector<Rank> members = mesh_.group(axis, Rank(0));
-    const auto local = std::count_if(members.begin(), members.end(),
-                                     [this](Rank member) { return member.value() < per_node_; });
+    const auto local =
+        std::count_if(members.begin(), members.end(), [this](Rank member) { return member.value() < per_node_; });
     return {static_cast<int>(members.size()), static_cast<int>(local)};
   }
 
@@ -148,8 +148,8 @@ class StagePricer {
       }
     }
     // Each bucket is gathered while the next is updated.
-    times.optimizer = max(optimizer, gathers) +
-                      min(optimizer, gathers) / static_cast<double>(std::max<std::int64_t>(updates, 1));
+    times.optimizer =
+        max(optimizer, gathers) + min(optimizer, gathers) / static_cast<double>(std::max<std::int64_t>(updates, 1));
   }
 
   const StepSummary& summary_;
@@ -168,8 +168,7 @@ class StagePricer {
 Seconds overlapped(Seconds a, Seconds b, const OverlapSlowdown& slowdown) {
   const Seconds slow_a = a * slowdown.compute;
   const Seconds slow_b = b * slowdown.communication;
-  return slow_a <= slow_b ? slow_a + (b - slow_a / slowdown.communication)
-                          : slow_b + (a - slow_b / slowdown.compute);
+  return slow_a <= slow_b ? slow_a + (b - slow_a / slowdown.communication) : slow_b + (a - slow_b / slowdown.compute);
 }
 
 Seconds pipeline_time(const std::vector<Seconds>& stages, Seconds transfer, std::int64_t microbatches,

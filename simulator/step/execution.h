@@ -46,7 +46,7 @@ class Execution {
   };
   // Work under way: at `rate` since `since`.
   struct State {
-    std::uint32_t pending = 0;  // stream predecessor and waits not yet ended
+    std::uint32_t pending = 0;   // stream predecessor and waits not yet ended
     std::uint32_t unposted = 0;  // members, itself included, that haven't come
     std::uint32_t unmoved = 0;   // members, itself included, that haven't moved their part
     std::uint32_t generation = 0;
@@ -80,7 +80,7 @@ class Execution {
   const StepCosts& costs_;
   InstructionTable table_;
   Rendezvous rendezvous_;
-  bool slows_ = false;  // whether any overlap costs anything
+  bool slows_ = false;               // whether any overlap costs anything
   std::vector<std::int32_t> group_;  // of the communication; -1 for compute
   std::vector<Nanoseconds> work_;
   std::vector<State> states_;

@@ -110,9 +110,9 @@ Rendezvous::Rendezvous(const Program& program, const InstructionTable& table) : 
   for (const auto& [key, own] : lines) {
     const Role& role = program.roles[key.role];
     const Communication& example = *table.at(program, own.front()).communication;
-    const Line line{key.line.transfer,
-                    key.line.transfer ? static_cast<std::int32_t>(other_side(static_cast<Stream>(key.line.index)))
-                                      : key.line.index};
+    const Line line{key.line.transfer, key.line.transfer
+                                           ? static_cast<std::int32_t>(other_side(static_cast<Stream>(key.line.index)))
+                                           : key.line.index};
     for (const std::size_t peer : peer_roles(program, role, example)) {
       const auto theirs = lines.find({peer, line});
       check(theirs != lines.end() && theirs->second.size() == own.size(),

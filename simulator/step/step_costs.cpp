@@ -69,13 +69,13 @@ class Pricer {
   Nanoseconds communication(const Role& role, const Communication& communication) {
     const GroupPlacement where = is_transfer(communication) ? transfer_placement(role, communication)
                                                             : group_placement(role, communication.group);
-    const auto [entry, added] = communications_.try_emplace(
-        std::tuple(communication.kind, communication.algorithm, communication.payload.value(), where.size,
-                   where.per_node),
-        0);
+    const auto [entry, added] =
+        communications_.try_emplace(std::tuple(communication.kind, communication.algorithm,
+                                               communication.payload.value(), where.size, where.per_node),
+                                    0);
     if (added) {
-      entry->second = to_nanoseconds(
-          collectives_.time(communication.kind, communication.algorithm, communication.payload, where));
+      entry->second =
+          to_nanoseconds(collectives_.time(communication.kind, communication.algorithm, communication.payload, where));
     }
     return entry->second;
   }
