@@ -25,11 +25,6 @@ void merge(LastTouch& into, const LastTouch& from) {
   }
 }
 
-bool touched_by_send(const LastTouch& touch) {
-  return touch[static_cast<std::size_t>(Stream::kSendForward)].has_value() ||
-         touch[static_cast<std::size_t>(Stream::kSendBackward)].has_value();
-}
-
 // Free memory below the high-water mark: offset -> size and who touched it last. Regions with unlike
 // histories stay apart, so that reuse waits for no more than it must.
 class FreeList {
@@ -39,15 +34,10 @@ class FreeList {
     LastTouch touch;
   };
 
-  // Lowest run of adjacent regions that holds `size`; for_recv: none that a Send touched.
-  std::int64_t take(std::int64_t size, bool for_recv, LastTouch& waits) {
+  // Lowest run of adjacent regions that holds `size`, or the end of the arena.
+  std::int64_t take(std::int64_t size, LastTouch& waits) {
     std::int64_t begin = 0, run = 0;
     for (auto it = regions_.begin(); it != regions_.end(); ++it) {
-      const bool usable = !(for_recv && touched_by_send(it->second.touch));
-      if (!usable) {
-        run = 0;
-        continue;
-      }
       if (run == 0 || begin + run != it->first) {
         begin = it->first;
         run = 0;
@@ -133,8 +123,7 @@ void place_buffers(Role& role) {
       for (BufferId id : *list) {
         Buffer& buffer = role.buffers[id.at()];
         if (!buffer.persistent && *buffer.first_use == instruction.id && !touch[id.at()][stream]) {
-          buffer.arena_offset =
-              free.take(aligned(buffer.bytes.value()), instruction.kind == InstructionKind::kRecv, reused);
+          buffer.arena_offset = free.take(aligned(buffer.bytes.value()), reused);
         }
         touch[id.at()][stream] = instruction.id;
       }

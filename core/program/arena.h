@@ -4,10 +4,9 @@
 // A buffer that takes over memory last touched by another stream makes its first instruction wait for that
 // touch: reuse is expressed as a dependency, so the simulator sees what it costs.
 //
-// Two rules keep pipelines from deadlocking, where a send completes only when its receiver has posted:
-//   - memory last touched by a Send is never reused by a Recv;
-//   - a sent activation is held until its micro-batch's backward (program generation does that), so that no
-//     forward waits for a send.
+// A send completes only when its receiver has posted, so waiting for one can deadlock a pipeline. Program
+// generation holds sent buffers until something received shows that they arrived: waits for sends are then
+// always already over.
 #pragma once
 
 #include "core/program/program.h"

@@ -39,7 +39,10 @@ class StageGenerator {
         segments_(stage_segments(plan, key.tensor_index, table)),
         role_(role),
         build_(role, table),
-        chunks_(stage_chunks(plan.model, plan.layout, key.stage)) {}
+        chunks_(stage_chunks(plan.model, plan.layout, key.stage)),
+        previous_schedule_(stage_schedule(layout_.schedule, layout_.pipeline,
+                                          (key.stage + layout_.pipeline - 1) % layout_.pipeline,
+                                          layout_.chunks_per_stage, static_cast<int>(layout_.accumulation))) {}
 
   void generate() {
     make_persistent_buffers();
@@ -56,6 +59,9 @@ class StageGenerator {
       update();
     } else {
       reduce_sums();
+    }
+    for (const SentGradient& sent : sent_gradients_) {
+      build_.hold(sent.buffer, role_.instructions.back().id);
     }
     build_.close_step();
   }
@@ -244,6 +250,26 @@ class StageGenerator {
            (backward ? 1 : 0);
   }
 
+  // Position of a pass of the neighbouring chunk in the schedule of the stage that holds it.
+  std::size_t slot_on_previous(SlotKind kind, int microbatch, int chunk_number) const {
+    const Slot wanted{kind, microbatch, chunk_number / layout_.pipeline};
+    const auto found = std::find(previous_schedule_.begin(), previous_schedule_.end(), wanted);
+    check(found != previous_schedule_.end(), "the previous stage schedules every pass");
+    return static_cast<std::size_t>(found - previous_schedule_.begin());
+  }
+
+  // A sent gradient is held until something shows that it was received: an activation that the previous
+  // stage computed after the backward that used the gradient. So no reuse of memory ever waits for a send,
+  // which could wait for a receive that waits for us.
+  void release_sent_gradients(InstructionId recv, std::size_t computed_at) {
+    std::erase_if(sent_gradients_, [&](const SentGradient& sent) {
+      if (sent.used_at < computed_at) {
+        build_.hold(sent.buffer, recv);
+      }
+      return sent.used_at < computed_at;
+    });
+  }
+
   // --- Forward -------------------------------------------------------------------------------------------
   void forward(const Slot& slot) {
     const Chunk& chunk = chunks_[static_cast<std::size_t>(slot.chunk)];
@@ -275,7 +301,9 @@ class StageGenerator {
   BufferId chunk_input(const Chunk& chunk, const Place& place) {
     if (!chunk.embeds) {
       const BufferId received = activation(BufferContent::kResidual, stream_elements(), MemoryCause::kBoundary);
-      transfer(InstructionKind::kRecv, Stream::kRecvForward, place, received, chunk.number - 1);
+      const InstructionId recv =
+          transfer(InstructionKind::kRecv, Stream::kRecvForward, place, received, chunk.number - 1);
+      release_sent_gradients(recv, slot_on_previous(SlotKind::kForward, place.microbatch, chunk.number - 1));
       return received;
     }
     const BufferId partial = activation(BufferContent::kResidual, full_elements());
@@ -385,6 +413,8 @@ class StageGenerator {
       finish_tensors(slot, {ParameterKind::kEmbedding}, std::nullopt);
     } else {
       transfer(InstructionKind::kSend, Stream::kSendBackward, place, gradient, chunk.number - 1);
+      sent_gradients_.push_back(
+          {gradient, slot_on_previous(SlotKind::kBackwardInput, place.microbatch, chunk.number - 1)});
     }
     stash_.erase({slot.microbatch, slot.chunk});
   }
@@ -592,6 +622,12 @@ class StageGenerator {
   Role& role_;
   RoleBuilder build_;
   std::vector<Chunk> chunks_;
+  std::vector<Slot> previous_schedule_;
+  struct SentGradient {
+    BufferId buffer;
+    std::size_t used_at = 0;  // position in the previous stage's schedule
+  };
+  std::vector<SentGradient> sent_gradients_;
   std::optional<BufferId> tokens_, targets_;
   BufferId sums_;
   std::vector<std::optional<BufferId>> momentum_, variance_;  // by bucket

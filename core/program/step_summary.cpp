@@ -242,20 +242,20 @@ class StageCounter {
     for (const Chunk& chunk : chunks_) {
       held += chunk.layers.size() * (recomputes ? stream() : layer);
       held += chunk.has_head ? 0 : stream();
-      if (chunk.has_head) {
-        head = 2 * stream() + s.norm_tokens + s.tokens * s.vocabulary;
-      }
+      head += chunk.has_head ? 2 * stream() + s.norm_tokens + s.tokens * s.vocabulary : 0;
       step_tokens += (chunk.embeds ? 1 : 0) + (chunk.has_head ? 1 : 0);
     }
     summary_.in_flight = peak_in_flight(stage_schedule(layout_.schedule, layout_.pipeline, summary_.stage,
                                                        layout_.chunks_per_stage, static_cast<int>(m_)));
-    const std::int64_t per_chunk = held / static_cast<std::int64_t>(chunks_.size());
+    // The worst moment is the head's backward, or the first layer's, when the head's buffers are gone.
+    const std::int64_t per_chunk = (held + head) / static_cast<std::int64_t>(chunks_.size());
     const std::int64_t mlp_flow = 3 * s.tokens * s.feed_forward;
     const std::int64_t attention_flow = s.tokens * (s.qkv_width() + s.attention_width());
-    const std::int64_t flow = stream() + whole() + std::max(mlp_flow, attention_flow) + (recomputes ? layer : 0);
+    const std::int64_t layer_flow = std::max(mlp_flow, attention_flow) + (recomputes ? layer : 0) - head;
+    const std::int64_t flow = stream() + whole() + std::max<std::int64_t>(0, layer_flow);
     summary_.persistent += ByteCount(step_tokens * m_ * s.tokens * 4 + kSumsWords * 8);
     summary_.activations_per_microbatch = ByteCount((held + head) * size);
-    summary_.peak_estimate = summary_.persistent + ByteCount((summary_.in_flight * per_chunk + head + flow) * size);
+    summary_.peak_estimate = summary_.persistent + ByteCount((summary_.in_flight * per_chunk + flow) * size);
   }
 
   const Plan& plan_;
