@@ -1,0 +1,271 @@
+#include "executor/device/cpu_device.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "core/error.h"
+#include "executor/device/cpu_kernels.h"
+#include "executor/device/host_memory.h"
+#include "executor/device/stream_queue.h"
+
+namespace trainyard::executor {
+
+namespace {
+
+class CpuEvent : public Event {
+ public:
+  void set() {
+    {
+      const std::lock_guard lock(mutex_);
+      reached_ = true;
+    }
+    changed_.notify_all();
+  }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return reached_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool reached_ = false;
+};
+
+// The first exception of any stream.
+class Failure {
+ public:
+  explicit Failure(std::function<void()> on_failure) : on_failure_(std::move(on_failure)) {}
+
+  bool failed() const { return failed_.load(std::memory_order_acquire); }
+  void set(std::exception_ptr failure) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (failure_) {
+        return;
+      }
+      failure_ = std::move(failure);
+      failed_.store(true, std::memory_order_release);
+    }
+    if (on_failure_) {
+      on_failure_();
+    }
+  }
+  void rethrow() {
+    const std::lock_guard lock(mutex_);
+    if (failure_) {
+      std::rethrow_exception(failure_);
+    }
+  }
+
+ private:
+  std::function<void()> on_failure_;
+  std::atomic<bool> failed_{false};
+  std::mutex mutex_;
+  std::exception_ptr failure_;
+};
+
+Nanoseconds monotonic_now() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<Nanoseconds>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+class CpuDevice : public Device {
+ public:
+  explicit CpuDevice(CpuDeviceOptions options)
+      : failure_(std::move(options.on_failure)), pool_(std::max(1, options.threads)) {}
+
+  std::string name() const override { return "cpu"; }
+
+  void* allocate(ByteCount bytes) override { return memory_.allocate(bytes); }
+  void free(void* memory) override { memory_.free(memory); }
+  ByteCount allocated() const override { return memory_.allocated(); }
+  void copy_in(Stream stream, void* to, const void* from_host, ByteCount bytes) override {
+    post(stream, [=, this] { cpu::copy(pool_, to, from_host, bytes); });
+  }
+  void copy_out(Stream stream, void* to_host, const void* from, ByteCount bytes) override {
+    post(stream, [=, this] { cpu::copy(pool_, to_host, from, bytes); });
+  }
+
+  EventHandle record(Stream stream) override {
+    auto event = std::make_shared<CpuEvent>();
+    queue(stream).post([event] { event->set(); });  // also after a failure: others wait for it
+    return event;
+  }
+  void wait(Stream stream, const EventHandle& event) override {
+    auto reached = std::dynamic_pointer_cast<CpuEvent>(event);
+    check(reached != nullptr, "an event is waited for on the device that recorded it");
+    queue(stream).post([reached] { reached->wait(); });
+  }
+  void synchronize() override {
+    for (const auto& stream : queues_) {
+      if (stream) {
+        stream->wait_empty();
+      }
+    }
+    failure_.rethrow();
+  }
+  void begin_slice(Stream stream, SliceClock* clock) override {
+    post(stream, [clock] { clock->begin = monotonic_now(); });
+  }
+  void end_slice(Stream stream, SliceClock* clock) override {
+    post(stream, [clock] { clock->end = monotonic_now(); });
+  }
+  void host_function(Stream stream, std::function<void()> function) override { post(stream, std::move(function)); }
+
+  DeviceCounters counters() const override { return counter_.read(); }
+
+  void matmul(Stream stream, const Gemm& gemm, const float* a, const float* b, float* c) override {
+    check(gemm.batch == 1, "a product of the device has batch 1");
+    check(gemm.type == DataType::kFp32, "the CPU device multiplies fp32");
+    const bool a_transposed = gemm.transpose == Transpose::kTN;
+    const bool b_transposed = gemm.transpose == Transpose::kNT;
+    const MatrixProduct whole{gemm.transpose,
+                              gemm.m,
+                              gemm.n,
+                              gemm.k,
+                              a,
+                              a_transposed ? gemm.m : gemm.k,
+                              b,
+                              b_transposed ? gemm.k : gemm.n,
+                              c,
+                              gemm.n,
+                              gemm.accumulate};
+    post(stream, [=, this] {
+      const ProductTiling tiling = product_tiling(whole.m, whole.n);
+      pool_.for_each_tile(tiling.tiles(),
+                          [&](std::int64_t tile) { multiply(product_tile(whole, tiling, tile), counter_); });
+    });
+  }
+
+  void attention_forward(Stream stream, const Attention& attention, const float* qkv, float* out,
+                         float* log_sum_exp) override {
+    post(stream, [=, this] { cpu::attention_forward(pool_, scratch_, counter_, attention, qkv, out, log_sum_exp); });
+  }
+  void attention_backward(Stream stream, const Attention& attention, const float* qkv, const float* out,
+                          const float* log_sum_exp, const float* out_grad, float* qkv_grad) override {
+    post(stream, [=, this] {
+      cpu::attention_backward(pool_, scratch_, counter_, attention, qkv, out, log_sum_exp, out_grad, qkv_grad);
+    });
+  }
+
+  void embed_forward(Stream stream, const std::int32_t* tokens, const float* table, float* out, std::int64_t t,
+                     std::int64_t h, std::int64_t first_row, std::int64_t rows) override {
+    post(stream, [=, this] { cpu::embed_forward(pool_, tokens, table, out, t, h, first_row, rows); });
+  }
+  void embed_backward(Stream stream, const std::int32_t* tokens, const float* out_grad, float* table_grad,
+                      std::int64_t t, std::int64_t h, std::int64_t first_row, std::int64_t rows) override {
+    post(stream, [=, this] { cpu::embed_backward(pool_, tokens, out_grad, table_grad, t, h, first_row, rows); });
+  }
+  void add(Stream stream, const float* a, const float* b, float* out, std::int64_t elements) override {
+    post(stream, [=, this] { cpu::add(pool_, a, b, out, elements); });
+  }
+  void norm_forward(Stream stream, const float* residual, const float* branch, const float* weight, float* sum,
+                    float* normed, float* rstd, std::int64_t t, std::int64_t h, float epsilon) override {
+    post(stream, [=, this] { cpu::norm_forward(pool_, residual, branch, weight, sum, normed, rstd, t, h, epsilon); });
+  }
+  void norm_backward(Stream stream, const float* normed_grad, const float* residual, const float* rstd,
+                     const float* weight, const float* incoming, float* residual_grad, std::int64_t t,
+                     std::int64_t h) override {
+    post(stream,
+         [=, this] { cpu::norm_backward(pool_, normed_grad, residual, rstd, weight, incoming, residual_grad, t, h); });
+  }
+  void norm_weight_backward(Stream stream, const float* normed_grad, const float* residual, const float* rstd,
+                            float* weight_grad, std::int64_t t, std::int64_t h, bool accumulate) override {
+    post(stream,
+         [=, this] { cpu::norm_weight_backward(pool_, normed_grad, residual, rstd, weight_grad, t, h, accumulate); });
+  }
+  void rope_forward(Stream stream, const RopeShape& shape, float* qkv) override {
+    post(stream, [=, this] { cpu::rope(pool_, shape, qkv, 1.0f); });
+  }
+  void rope_backward(Stream stream, const RopeShape& shape, float* qkv_grad) override {
+    post(stream, [=, this] { cpu::rope(pool_, shape, qkv_grad, -1.0f); });
+  }
+  void swiglu_forward(Stream stream, const float* gate_up, float* activated, std::int64_t t, std::int64_t f) override {
+    post(stream, [=, this] { cpu::swiglu_forward(pool_, gate_up, activated, t, f); });
+  }
+  void swiglu_backward(Stream stream, const float* gate_up, const float* activated_grad, float* gate_up_grad,
+                       std::int64_t t, std::int64_t f) override {
+    post(stream, [=, this] { cpu::swiglu_backward(pool_, gate_up, activated_grad, gate_up_grad, t, f); });
+  }
+  void loss_statistics(Stream stream, const float* logits, const std::int32_t* targets, float* statistics,
+                       std::int64_t t, std::int64_t v, std::int64_t first_row) override {
+    post(stream, [=, this] { cpu::loss_statistics(pool_, logits, targets, statistics, t, v, first_row); });
+  }
+  void loss_gradient(Stream stream, float* logits, const std::int32_t* targets, const float* statistics, int parts,
+                     std::int64_t t, std::int64_t v, std::int64_t first_row, float scale,
+                     std::int64_t* loss_sum) override {
+    post(stream, [=, this] {
+      cpu::loss_gradient(pool_, logits, targets, statistics, parts, t, v, first_row, scale, loss_sum);
+    });
+  }
+  void sum_of_squares(Stream stream, const float* values, std::int64_t elements, std::int64_t* sum) override {
+    post(stream, [=, this] { cpu::sum_of_squares(pool_, values, elements, sum); });
+  }
+  void adamw(Stream stream, const AdamW& options, float* parameters, const float* gradients, float* momentum,
+             float* variance, const float* clip_scale, std::int64_t elements) override {
+    post(stream,
+         [=, this] { cpu::adamw(pool_, options, parameters, gradients, momentum, variance, clip_scale, elements); });
+  }
+  void sgd(Stream stream, float learning_rate, float momentum, float weight_decay, float* parameters,
+           const float* gradients, float* velocity, const float* clip_scale, std::int64_t elements) override {
+    post(stream, [=, this] {
+      cpu::sgd(pool_, learning_rate, momentum, weight_decay, parameters, gradients, velocity, clip_scale, elements);
+    });
+  }
+  void clip_scale(Stream stream, const std::int64_t* sum, float limit, float* scale) override {
+    post(stream, [=] { cpu::clip_scale(sum, limit, scale); });
+  }
+  void zero(Stream stream, void* memory, ByteCount bytes) override {
+    post(stream, [=, this] { cpu::zero(pool_, memory, bytes); });
+  }
+
+ private:
+  StreamQueue& queue(Stream stream) {
+    auto& queue = queues_[static_cast<std::size_t>(stream)];
+    if (!queue) {
+      queue = std::make_unique<StreamQueue>();
+    }
+    return *queue;
+  }
+
+  // Runs `work` in its turn unless the device has failed by then; what it throws fails the device.
+  template <class Work>
+  void post(Stream stream, Work work) {
+    queue(stream).post([this, work = std::move(work)] {
+      if (failure_.failed()) {
+        return;
+      }
+      try {
+        work();
+      } catch (...) {
+        failure_.set(std::current_exception());
+      }
+    });
+  }
+
+  Failure failure_;
+  HostMemory memory_;
+  Scratch scratch_;
+  MatrixProductCounter counter_;
+  ThreadPool pool_;
+  // Last: their threads use all of the above, and end first.
+  std::array<std::unique_ptr<StreamQueue>, kStreams> queues_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_cpu_device(CpuDeviceOptions options) {
+  return std::make_unique<CpuDevice>(std::move(options));
+}
+
+}  // namespace trainyard::executor

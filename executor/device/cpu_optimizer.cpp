@@ -1,0 +1,116 @@
+// CPU launchers of the gradient norm, the optimizers and plain memory passes.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <mutex>
+
+#include "core/program/norm_sum.h"
+#include "executor/device/cpu_kernels.h"
+#include "executor/device/tiles.h"
+#include "executor/device/vector_clones.h"
+#include "executor/kernel/optimizer.h"
+#include "executor/kernel/serial_group.h"
+
+namespace trainyard::executor::cpu {
+
+namespace {
+
+constexpr SerialGroup kGroup;
+constexpr std::int64_t kTileBytes = 4 * kTileElements;
+static_assert(kTileElements % kNormBlock == 0, "tiles are cut between norm blocks");
+
+TRAINYARD_VECTOR_CLONES void adamw_range(const AdamWFactors& factors, float clip, float* parameters,
+                                         const float* gradients, float* momentum, float* variance,
+                                         std::int64_t elements) {
+  const AdamWFactors f = factors;  // by value: stores to the arrays can't change it
+  kGroup.each(elements,
+              [&](std::int64_t i) { adamw_element(f, parameters[i], clip * gradients[i], momentum[i], variance[i]); });
+}
+
+TRAINYARD_VECTOR_CLONES void sgd_range(float learning_rate, float weight_decay, float clip, float* parameters,
+                                       const float* gradients, std::int64_t elements) {
+  kGroup.each(elements,
+              [&](std::int64_t i) { sgd_element(learning_rate, weight_decay, parameters[i], clip * gradients[i]); });
+}
+
+TRAINYARD_VECTOR_CLONES void momentum_range(float learning_rate, float momentum, float weight_decay, float clip,
+                                            float* parameters, const float* gradients, float* velocity,
+                                            std::int64_t elements) {
+  kGroup.each(elements, [&](std::int64_t i) {
+    velocity[i] = momentum * velocity[i] + clip * gradients[i];
+    sgd_element(learning_rate, weight_decay, parameters[i], velocity[i]);
+  });
+}
+
+}  // namespace
+
+void sum_of_squares(ThreadPool& pool, const float* values, std::int64_t elements, std::int64_t* sum) {
+  std::mutex sum_mutex;
+  for_each_range(pool, elements, kTileElements, [&](std::int64_t begin, std::int64_t end) {
+    std::array<std::int64_t, kSumWords> words{};
+    for (std::int64_t block = begin; block < end; block += kNormBlock) {
+      const std::int64_t size = std::min(kNormBlock, end - block);
+      add_term(words, trainyard::sum_of_squares({values + block, static_cast<std::size_t>(size)}));
+    }
+    const std::lock_guard lock(sum_mutex);
+    for (int word = 0; word < kSumWords; ++word) {
+      sum[word] += words[static_cast<std::size_t>(word)];
+    }
+  });
+}
+
+void adamw(ThreadPool& pool, const AdamW& options, float* parameters, const float* gradients, float* momentum,
+           float* variance, const float* clip_scale, std::int64_t elements) {
+  const AdamWFactors factors{options.learning_rate,
+                             options.beta1,
+                             options.beta2,
+                             options.epsilon,
+                             options.weight_decay,
+                             1.0f / options.bias_correction1,
+                             1.0f / options.bias_correction2};
+  const float clip = *clip_scale;
+  for_each_range(pool, elements, kTileElements, [&](std::int64_t begin, std::int64_t end) {
+    adamw_range(factors, clip, parameters + begin, gradients + begin, momentum + begin, variance + begin, end - begin);
+  });
+}
+
+void sgd(ThreadPool& pool, float learning_rate, float momentum, float weight_decay, float* parameters,
+         const float* gradients, float* velocity, const float* clip_scale, std::int64_t elements) {
+  const float clip = *clip_scale;
+  for_each_range(pool, elements, kTileElements, [&](std::int64_t begin, std::int64_t end) {
+    if (velocity == nullptr) {
+      sgd_range(learning_rate, weight_decay, clip, parameters + begin, gradients + begin, end - begin);
+    } else {
+      momentum_range(learning_rate, momentum, weight_decay, clip, parameters + begin, gradients + begin,
+                     velocity + begin, end - begin);
+    }
+  });
+}
+
+void clip_scale(const std::int64_t* sum, float limit, float* scale) {
+  if (limit == 0.0f) {
+    *scale = 1.0f;
+    return;
+  }
+  const double norm = std::sqrt(value({sum, static_cast<std::size_t>(kSumWords)}));
+  const double ratio = static_cast<double>(limit) / (norm + 1e-6);
+  // A norm that is not a number makes the factor so too, rather than leaving the gradients unclipped.
+  *scale = ratio >= 1.0 ? 1.0f : static_cast<float>(ratio);
+}
+
+void copy(ThreadPool& pool, void* to, const void* from, ByteCount bytes) {
+  for_each_range(pool, bytes.value(), kTileBytes, [&](std::int64_t begin, std::int64_t end) {
+    std::memcpy(static_cast<std::byte*>(to) + begin, static_cast<const std::byte*>(from) + begin,
+                static_cast<std::size_t>(end - begin));
+  });
+}
+
+void zero(ThreadPool& pool, void* memory, ByteCount bytes) {
+  for_each_range(pool, bytes.value(), kTileBytes, [&](std::int64_t begin, std::int64_t end) {
+    std::memset(static_cast<std::byte*>(memory) + begin, 0, static_cast<std::size_t>(end - begin));
+  });
+}
+
+}  // namespace trainyard::executor::cpu

@@ -1,0 +1,67 @@
+// MatrixProduct: one call to the BLAS, C = A B or C += A B in fp32, on the calling thread alone.
+//
+// The counter adds 2 m n k for every call with the m, n, k that were handed over: it knows nothing of
+// programs or segments.
+//
+// Library: oneDNN's sgemm. It chooses its kernels by the vector instructions it finds. OpenBLAS 0.3.21
+// (Debian 12) goes by a list of CPU models, and on one it doesn't know (Sapphire Rapids and later in a
+// virtual machine) falls back to SSE3: 32 GFLOP/s against 150 on one core. Told the core type by hand it is
+// still the slower one at our shapes, by 5 % on average. See executor/bench/kernel_bench.cpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "core/program/operation.h"
+#include "executor/device/device.h"
+
+namespace trainyard::executor {
+
+// Leading dimensions are of the stored arrays: kNN A[m,k] B[k,n], kNT A[m,k] B[n,k], kTN A[k,m] B[k,n].
+struct MatrixProduct {
+  Transpose transpose = Transpose::kNN;
+  std::int64_t m = 0, n = 0, k = 0;
+  const float* a = nullptr;
+  std::int64_t a_stride = 0;
+  const float* b = nullptr;
+  std::int64_t b_stride = 0;
+  float* c = nullptr;
+  std::int64_t c_stride = 0;
+  bool accumulate = false;
+};
+
+class MatrixProductCounter {
+ public:
+  void add(const MatrixProduct& product) {
+    flops_.fetch_add(2 * product.m * product.n * product.k, std::memory_order_relaxed);
+    products_.fetch_add(1, std::memory_order_relaxed);
+  }
+  DeviceCounters read() const {
+    return {FlopCount(flops_.load(std::memory_order_relaxed)), products_.load(std::memory_order_relaxed)};
+  }
+
+ private:
+  std::atomic<std::int64_t> flops_{0};
+  std::atomic<std::int64_t> products_{0};
+};
+
+// Thread safe. Throws std::runtime_error when the library refuses.
+void multiply(const MatrixProduct& product, MatrixProductCounter& counter);
+
+// C's tiles depend on its shape alone. They are large enough that a single thread loses at most a few per
+// cent against one whole call (kernel_bench).
+struct ProductTiling {
+  std::int64_t rows = 0, columns = 0;            // of a tile
+  std::int64_t tile_rows = 0, tile_columns = 0;  // how many
+  std::int64_t tiles() const { return tile_rows * tile_columns; }
+};
+ProductTiling product_tiling(std::int64_t m, std::int64_t n);
+
+// The part of `whole` that tile `index` computes.
+MatrixProduct product_tile(const MatrixProduct& whole, const ProductTiling& tiling, std::int64_t index);
+
+// Largest relative error of a few products of odd and even shapes against fp64, all transposes. Older BLAS
+// libraries have computed wrong results on CPUs newer than they are: `trainyard doctor` runs this.
+double matrix_product_self_test();
+
+}  // namespace trainyard::executor

@@ -1,0 +1,35 @@
+// Optimizer updates, one element; g is the gradient times the clipping factor.
+//
+//   AdamW (Loshchilov and Hutter 2019)
+//     m = b1 m + (1 - b1) g,  v = b2 v + (1 - b2) g^2,  p -= rate (m / c1 / (sqrt(v / c2) + eps) + decay p)
+//   SGD with momentum (as PyTorch's, decay decoupled)
+//     u = momentum u + g,  p -= rate (u + decay p)
+//
+// Bytes moved, per element: AdamW 16 read + 12 written; SGD 8 + 4 without velocity, 12 + 8 with it.
+#pragma once
+
+#include <cmath>
+
+#include "executor/kernel/host_device.h"
+
+namespace trainyard::executor {
+
+struct AdamWFactors {
+  float learning_rate, beta1, beta2, epsilon, weight_decay;
+  float unbias1, unbias2;  // 1 / (1 - beta^step)
+};
+
+TRAINYARD_HOST_DEVICE inline void adamw_element(const AdamWFactors& f, float& parameter, float gradient,
+                                                float& momentum, float& variance) {
+  momentum = f.beta1 * momentum + (1.0f - f.beta1) * gradient;
+  variance = f.beta2 * variance + (1.0f - f.beta2) * gradient * gradient;
+  const float step = momentum * f.unbias1 / (std::sqrt(variance * f.unbias2) + f.epsilon);
+  parameter -= f.learning_rate * (step + f.weight_decay * parameter);
+}
+
+TRAINYARD_HOST_DEVICE inline void sgd_element(float learning_rate, float weight_decay, float& parameter,
+                                              float direction) {
+  parameter -= learning_rate * (direction + weight_decay * parameter);
+}
+
+}  // namespace trainyard::executor

@@ -1,0 +1,30 @@
+// Rotary position embedding (Su et al. 2021), rotate-half convention of the Llama checkpoints.
+//
+// Element i of a head of d pairs with i + d/2; position p turns the pair by the angle p theta^(-2i/d):
+//
+//   (a, b) -> (a cos - b sin, b cos + a sin);  backward turns by the opposite angle.
+//
+// Bytes moved, per head and token: 4 d read + 4 d written (the tables stay in cache).
+#pragma once
+
+#include <cstdint>
+
+#include "executor/kernel/host_device.h"
+
+namespace trainyard::executor {
+
+// In place on one head of one token. direction: 1 forward, -1 backward.
+template <class Group>
+TRAINYARD_HOST_DEVICE inline void rope_head(const Group& group, float* head, const float* cosines, const float* sines,
+                                            std::int64_t half, float direction) {
+  float* second = head + half;
+  group.each(half, [&](std::int64_t i) {
+    const float a = head[i];
+    const float b = second[i];
+    const float sine = direction * sines[i];
+    head[i] = a * cosines[i] - b * sine;
+    second[i] = b * cosines[i] + a * sine;
+  });
+}
+
+}  // namespace trainyard::executor
