@@ -94,11 +94,11 @@ TRAINYARD_VECTOR_CLONES void score_gradient_rows(const Geometry& at, const Atten
   }
 }
 
-void forward_tile(const Geometry& at, Scratch& scratch, MatrixProductCounter& counter, std::int64_t sequence,
+void forward_tile(const Geometry& at, ScratchPool& scratch, MatrixProductCounter& counter, std::int64_t sequence,
                   std::int64_t head, const AttentionTile& tile, const float* qkv, float* out, float* log_sum_exp) {
   const std::int64_t key_head = head / at.group_size();
   const std::int64_t d = at.a.head_size;
-  const Scratch::Lease lease(scratch, at.scores() + at.a.query_tile);
+  const ScratchPool::Lease lease(scratch, at.scores() + at.a.query_tile);
   float* scores = lease.data();
   float* inverse_sums = scores + at.scores();
   float* o = out + at.out(sequence, head, tile.first_row);
@@ -146,8 +146,8 @@ void backward_tile(const Geometry& at, float* scores, MatrixProductCounter& coun
 
 }  // namespace
 
-void attention_forward(ThreadPool& pool, Scratch& scratch, MatrixProductCounter& counter, const Attention& attention,
-                       const float* qkv, float* out, float* log_sum_exp) {
+void attention_forward(ThreadPool& pool, ScratchPool& scratch, MatrixProductCounter& counter,
+                       const Attention& attention, const float* qkv, float* out, float* log_sum_exp) {
   const Geometry at(attention);
   const std::int64_t tiles = attention_tiles(attention);
   pool.for_each_tile(attention.sequences * attention.query_heads * tiles, [&](std::int64_t index) {
@@ -157,9 +157,9 @@ void attention_forward(ThreadPool& pool, Scratch& scratch, MatrixProductCounter&
   });
 }
 
-void attention_backward(ThreadPool& pool, Scratch& scratch, MatrixProductCounter& counter, const Attention& attention,
-                        const float* qkv, const float* out, const float* log_sum_exp, const float* out_grad,
-                        float* qkv_grad) {
+void attention_backward(ThreadPool& pool, ScratchPool& scratch, MatrixProductCounter& counter,
+                        const Attention& attention, const float* qkv, const float* out, const float* log_sum_exp,
+                        const float* out_grad, float* qkv_grad) {
   const Geometry at(attention);
   const std::int64_t tiles = attention_tiles(attention);
   const BackwardOperands operands{qkv, out, log_sum_exp, out_grad, qkv_grad};
@@ -167,7 +167,7 @@ void attention_backward(ThreadPool& pool, Scratch& scratch, MatrixProductCounter
   pool.for_each_tile(attention.sequences * attention.key_heads, [&](std::int64_t index) {
     const std::int64_t sequence = index / attention.key_heads;
     const std::int64_t first_head = index % attention.key_heads * at.group_size();
-    const Scratch::Lease lease(scratch, 2 * at.scores());
+    const ScratchPool::Lease lease(scratch, 2 * at.scores());
     for (std::int64_t head = first_head; head < first_head + at.group_size(); ++head) {
       // From the last tile, which sees all keys and so writes every row of their gradients.
       for (std::int64_t tile = tiles - 1; tile >= 0; --tile) {

@@ -255,7 +255,7 @@ class CpuDevice : public Device {
 
   Failure failure_;
   HostMemory memory_;
-  Scratch scratch_;
+  ScratchPool scratch_;
   MatrixProductCounter counter_;
   ThreadPool pool_;
   // Last: their threads use all of the above, and end first.

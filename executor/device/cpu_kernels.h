@@ -6,16 +6,16 @@
 
 #include "executor/device/device.h"
 #include "executor/device/matrix_product.h"
-#include "executor/device/scratch.h"
+#include "executor/device/scratch_pool.h"
 #include "executor/device/thread_pool.h"
 
 namespace trainyard::executor::cpu {
 
-void attention_forward(ThreadPool& pool, Scratch& scratch, MatrixProductCounter& counter, const Attention& attention,
-                       const float* qkv, float* out, float* log_sum_exp);
-void attention_backward(ThreadPool& pool, Scratch& scratch, MatrixProductCounter& counter, const Attention& attention,
-                        const float* qkv, const float* out, const float* log_sum_exp, const float* out_grad,
-                        float* qkv_grad);
+void attention_forward(ThreadPool& pool, ScratchPool& scratch, MatrixProductCounter& counter,
+                       const Attention& attention, const float* qkv, float* out, float* log_sum_exp);
+void attention_backward(ThreadPool& pool, ScratchPool& scratch, MatrixProductCounter& counter,
+                        const Attention& attention, const float* qkv, const float* out, const float* log_sum_exp,
+                        const float* out_grad, float* qkv_grad);
 
 void embed_forward(ThreadPool& pool, const std::int32_t* tokens, const float* table, float* out, std::int64_t t,
                    std::int64_t h, std::int64_t first_row, std::int64_t rows);

@@ -1,4 +1,4 @@
-// Scratch: buffers for tiles in flight (attention scores), reused from call to call.
+// ScratchPool: buffers for tiles in flight (attention scores), reused from call to call.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace trainyard::executor {
 
-class Scratch {
+class ScratchPool {
  private:
   struct Buffer {
     float* data = nullptr;
@@ -20,14 +20,14 @@ class Scratch {
   // A buffer of at least `floats`, its holder's alone while the lease lives. Thread safe.
   class Lease {
    public:
-    Lease(Scratch& owner, std::int64_t floats) : owner_(owner), buffer_(owner.take(floats)) {}
+    Lease(ScratchPool& owner, std::int64_t floats) : owner_(owner), buffer_(owner.take(floats)) {}
     ~Lease() { owner_.give_back(buffer_); }
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
     float* data() const { return buffer_.data; }
 
    private:
-    Scratch& owner_;
+    ScratchPool& owner_;
     Buffer buffer_;
   };
 

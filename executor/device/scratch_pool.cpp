@@ -1,8 +1,8 @@
-#include "executor/device/scratch.h"
+#include "executor/device/scratch_pool.h"
 
 namespace trainyard::executor {
 
-Scratch::Buffer Scratch::take(std::int64_t floats) {
+ScratchPool::Buffer ScratchPool::take(std::int64_t floats) {
   const std::lock_guard lock(mutex_);
   Buffer buffer;
   if (!free_.empty()) {
@@ -16,7 +16,7 @@ Scratch::Buffer Scratch::take(std::int64_t floats) {
   return buffer;
 }
 
-void Scratch::give_back(Buffer buffer) {
+void ScratchPool::give_back(Buffer buffer) {
   const std::lock_guard lock(mutex_);
   free_.push_back(buffer);
 }
