@@ -8,6 +8,7 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "core/program/instruction.h"
 #include "executor/communicator/gloo_communicator.h"

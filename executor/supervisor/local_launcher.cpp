@@ -1,0 +1,218 @@
+#include "executor/supervisor/local_launcher.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/error.h"
+#include "executor/supervisor/job_keys.h"
+#include "executor/supervisor/line_tail.h"
+#include "executor/supervisor/rank_environment.h"
+#include "executor/supervisor/signal_relay.h"
+#include "executor/supervisor/store_server.h"
+
+namespace trainyard::executor {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+struct LocalRank {
+  ChildProcess process;
+  LineTail tail;
+  std::optional<std::string> last_beat;
+  Clock::time_point beat_at;
+};
+
+class LocalLauncher {
+ public:
+  explicit LocalLauncher(const LaunchOptions& options)
+      : options_(options), prefix_(options.job + "/0/"), store_(random_token()) {
+    check(options.ranks > 0, "a job has ranks");
+    result_.exits.resize(static_cast<std::size_t>(options.ranks), "not started");
+    for (int rank = 0; rank < options.ranks; ++rank) {
+      ranks_.push_back({ChildProcess(options.command, environment(rank)), {}, {}, Clock::now()});
+    }
+  }
+
+  LaunchResult run() {
+    while (running()) {
+      wait_for_something();
+      take_signals();
+      take_output();
+      take_exits();
+      take_heartbeats();
+      stop_in_stages();
+    }
+    if (stopping_since_) {
+      result_.ending = std::chrono::duration_cast<milliseconds>(Clock::now() - *stopping_since_);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  std::vector<std::string> environment(int rank) const {
+    const RankEnvironment own{.rank = rank,
+                              .size = options_.ranks,
+                              .local_rank = rank,
+                              .local_size = options_.ranks,
+                              .store = {"127.0.0.1", store_.port(), store_.token()},
+                              .prefix = prefix_};
+    std::vector<std::string> result = to_environment(own);
+    result.insert(result.end(), options_.environment.begin(), options_.environment.end());
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+      const std::string_view text(*variable);
+      const std::string_view name = text.substr(0, text.find('=') + 1);
+      if (std::none_of(result.begin(), result.end(), [&](const std::string& set) { return set.starts_with(name); })) {
+        result.emplace_back(text);
+      }
+    }
+    return result;
+  }
+
+  bool running() const {
+    return std::any_of(ranks_.begin(), ranks_.end(), [](const LocalRank& rank) { return rank.process.running(); });
+  }
+
+  void wait_for_something() {
+    std::vector<pollfd> polled{{signals_.readable().number(), POLLIN, 0}};
+    for (const LocalRank& rank : ranks_) {
+      if (rank.process.running()) {
+        for (const FileDescriptor* descriptor : {&rank.process.ended(), &rank.process.output(OutputStream::kOut),
+                                                 &rank.process.output(OutputStream::kErr)}) {
+          if (descriptor->open()) {
+            polled.push_back({descriptor->number(), POLLIN, 0});
+          }
+        }
+      }
+    }
+    const bool urgent = stopping_since_.has_value();
+    const bool beats = options_.heartbeat_timeout.has_value();
+    ::poll(polled.data(), polled.size(), urgent ? 10 : beats ? heartbeat_poll() : -1);
+  }
+
+  int heartbeat_poll() const {
+    return static_cast<int>(std::clamp<std::int64_t>(options_.heartbeat_timeout->count() / 4, 10, 500));
+  }
+
+  void take_signals() {
+    while (const std::optional<int> signal = signals_.take()) {
+      if (result_.interrupted_by) {
+        kill_at_ = terminate_at_ = Clock::now();  // the second time
+      } else if (!stopping_since_) {
+        result_.interrupted_by = *signal;
+        stop(std::string("interrupted by SIG") + ::sigabbrev_np(*signal), options_.interrupt_patience);
+      }
+    }
+  }
+
+  void take_output() {
+    for (std::size_t at = 0; at < ranks_.size(); ++at) {
+      drain(at);
+    }
+  }
+
+  void drain(std::size_t at) {
+    for (const OutputStream stream : {OutputStream::kOut, OutputStream::kErr}) {
+      ranks_[at].process.drain(stream, [&](std::string_view bytes) {
+        ranks_[at].tail.append(bytes);
+        if (options_.on_output) {
+          options_.on_output(static_cast<int>(at), stream, bytes);
+        }
+      });
+    }
+  }
+
+  // Of ranks that ended since the last look, one killed by a signal is taken for the cause before one that
+  // gave up by itself: the latter may be a consequence.
+  void take_exits() {
+    std::optional<std::pair<std::size_t, int>> failed;
+    for (std::size_t at = 0; at < ranks_.size(); ++at) {
+      if (const std::optional<int> status = ranks_[at].process.reap()) {
+        drain(at);
+        result_.exits[at] = describe_wait_status(*status);
+        if (*status != 0 && (!failed || (WIFSIGNALED(*status) && !WIFSIGNALED(failed->second)))) {
+          failed = {at, *status};
+        }
+      }
+    }
+    if (failed) {
+      fail(failed->first, describe_wait_status(failed->second));
+    }
+  }
+
+  void take_heartbeats() {
+    if (!options_.heartbeat_timeout || stopping_since_) {
+      return;
+    }
+    for (std::size_t at = 0; at < ranks_.size(); ++at) {
+      LocalRank& rank = ranks_[at];
+      const std::optional<std::string> beat = store_.get(heartbeat_key(prefix_, static_cast<int>(at)));
+      if (beat != rank.last_beat) {
+        rank.last_beat = beat;
+        rank.beat_at = Clock::now();
+      }
+      if (rank.process.running() && beat && Clock::now() - rank.beat_at > *options_.heartbeat_timeout) {
+        fail(at, "no heartbeat for " + std::to_string(options_.heartbeat_timeout->count()) + " ms");
+      }
+    }
+  }
+
+  void fail(std::size_t at, const std::string& cause) {
+    if (stopping_since_) {
+      return;  // a consequence
+    }
+    result_.failure = LaunchFailure{static_cast<int>(at), cause, ranks_[at].tail.lines()};
+    stop("rank " + std::to_string(at) + " " + cause, options_.kill_after);
+  }
+
+  void stop(const std::string& why, milliseconds kill_after) {
+    stopping_since_ = Clock::now();
+    terminate_at_ = *stopping_since_ + options_.terminate_after;
+    kill_at_ = terminate_at_ + kill_after;
+    store_.set(abort_key(prefix_), why);
+  }
+
+  void stop_in_stages() {
+    if (!stopping_since_ || killed_) {
+      return;
+    }
+    const Clock::time_point now = Clock::now();
+    if (now >= kill_at_) {
+      killed_ = true;
+      signal_all(SIGKILL);
+    } else if (now >= terminate_at_ && !terminated_) {
+      terminated_ = true;
+      signal_all(SIGTERM);
+    }
+  }
+
+  void signal_all(int signal) const {
+    for (const LocalRank& rank : ranks_) {
+      rank.process.signal_group(signal);
+    }
+  }
+
+  const LaunchOptions& options_;
+  std::string prefix_;
+  SignalRelay signals_;
+  StoreServer store_;
+  std::vector<LocalRank> ranks_;
+  LaunchResult result_;
+  std::optional<Clock::time_point> stopping_since_;
+  Clock::time_point terminate_at_;
+  Clock::time_point kill_at_;
+  bool terminated_ = false;
+  bool killed_ = false;
+};
+
+}  // namespace
+
+LaunchResult launch_local(const LaunchOptions& options) { return LocalLauncher(options).run(); }
+
+}  // namespace trainyard::executor
