@@ -2,6 +2,7 @@
 
 #include <gloo/rendezvous/context.h>
 #include <gloo/transport/tcp/device.h>
+#include <signal.h>
 
 #include <array>
 #include <map>
@@ -180,7 +181,17 @@ class GlooCommunicator final : public Communicator {
   GlooLink link_;
 };
 
+// Gloo writes to sockets without MSG_NOSIGNAL: a peer's death would end this process without a word.
+void ignore_broken_pipes() {
+  struct sigaction current {};
+  if (::sigaction(SIGPIPE, nullptr, &current) == 0 && (current.sa_flags & SA_SIGINFO) == 0 &&
+      current.sa_handler == SIG_DFL) {
+    ::signal(SIGPIPE, SIG_IGN);
+  }
+}
+
 std::shared_ptr<gloo::Context> connect(Store& store, int rank, int size, const GlooOptions& options) {
+  ignore_broken_pipes();
   try {
     gloo::transport::tcp::attr attributes;
     if (options.interface.empty()) {

@@ -33,7 +33,8 @@ struct GlooOptions {
 using PostToStream = std::function<void(Stream, std::function<void()>)>;
 
 // Blocks until all `size` ranks have come to the store and are connected. Destroy the communicator after
-// the streams are empty, and after a barrier() if the peers may still be receiving.
+// the streams are empty, and after a barrier() if the peers may still be receiving. Where SIGPIPE still ends
+// the process, it is set to be ignored: a peer's death must be an Error here.
 std::unique_ptr<Communicator> make_gloo_communicator(PostToStream post, Store& store, Rank rank, int size,
                                                      const GlooOptions& options);
 std::unique_ptr<Communicator> make_gloo_communicator(Device& device, Store& store, Rank rank, int size,
