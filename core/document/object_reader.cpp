@@ -92,6 +92,11 @@ bool ObjectReader::has(std::string_view key) {
   return value != nullptr && !value->is_null();
 }
 
+bool ObjectReader::is_null(std::string_view key) {
+  const json* value = find(key);
+  return value != nullptr && value->is_null();
+}
+
 void ObjectReader::ignore(std::string_view key) {
   if (std::ranges::find(*asked_, key) == asked_->end()) {
     asked_->emplace_back(key);

@@ -43,8 +43,9 @@ class ObjectReader {
   std::string where(std::string_view key) const;
   [[noreturn]] void fail(std::string_view key, const std::string& what, const std::string& hint = {}) const;
 
-  bool has(std::string_view key);     // present and not null; counts as asked for
-  void ignore(std::string_view key);  // accepted, whatever it holds
+  bool has(std::string_view key);      // present and not null; counts as asked for
+  bool is_null(std::string_view key);  // present and null, where that says something else than absent
+  void ignore(std::string_view key);   // accepted, whatever it holds
 
   // Whole numbers in [lowest, highest]; "3.0" and "3e2" aren't whole numbers.
   std::int64_t integer(std::string_view key, std::int64_t lowest = 0, std::int64_t highest = kLargest);

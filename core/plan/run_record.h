@@ -70,13 +70,15 @@ struct RunRecord {
   bool complete = false;  // an end line without failure was read
 };
 
+// One line each, with its newline. A loss or norm that isn't finite is written as null and read as NaN.
 std::string to_json_line(const RunHeader& header);
 std::string to_json_line(const StepRecord& step);
 std::string to_json_line(const EvaluationRecord& evaluation);
 std::string to_json_line(const RankCounts& counts);
 std::string end_json_line(const std::optional<RunFailure>& failure);
 
-// Tolerates a last line cut short (a killed run); anything else malformed is an Error with file and line.
+// A last line without its newline was cut short when the run was killed and is left out; anything else
+// malformed is an Error with file and line.
 RunRecord read_run_record(const std::filesystem::path& file);
 
 }  // namespace trainyard

@@ -29,8 +29,10 @@ struct Training {
   friend bool operator==(const Training&, const Training&) = default;
 };
 
-// Warm-up from 0 to the peak over warmup_steps, then cosine to minimum_rate_ratio * peak at `steps`.
-// step counts from 0.
+// With w warm-up steps, peak p, floor f = minimum_rate_ratio p, and step counting from 0:
+//   step < w:  p (step + 1) / w                                                 (the first step is not wasted)
+//   then:      f + (p - f) (1 + cos(pi (step - w) / (steps - w))) / 2           (f from `steps` on)
+// Source: Loshchilov and Hutter 2017 (SGDR), without restarts.
 double learning_rate_at(const Training& training, std::int64_t step);
 
 }  // namespace trainyard

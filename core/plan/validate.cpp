@@ -1,77 +1,150 @@
-#include <string>
-#include <vector>
+#include <fmt/format.h>
+
+#include <string_view>
 
 #include "core/error.h"
+#include "core/layout/mesh.h"
 #include "core/plan/plan.h"
 
 namespace trainyard {
 
 namespace {
 
-void require(bool holds, const std::string& what, const std::string& where, const std::string& hint = {}) {
-  if (!holds) {
-    throw Error(what, where, hint);
+// Throws with the pointer of the part at fault.
+class Validator {
+ public:
+  explicit Validator(const std::string& where) : where_(where) {}
+
+  void require(bool holds, std::string_view pointer, const std::string& what, const std::string& hint = {}) const {
+    if (!holds) {
+      throw Error(what, fmt::format("{}#{}", where_, pointer), hint);
+    }
+  }
+  void positive(std::int64_t value, std::string_view pointer) const {
+    require(value >= 1, pointer, fmt::format("is {}", value), "must be at least 1");
+  }
+  void within(double value, double lowest, double highest, std::string_view pointer) const {
+    require(value >= lowest && value <= highest, pointer, fmt::format("is {}", value),
+            fmt::format("must be from {} to {}", lowest, highest));
+  }
+  void above_zero(double value, std::string_view pointer) const {
+    require(value > 0.0, pointer, fmt::format("is {}", value), "must be above 0");
+  }
+  void divides(std::int64_t divisor, std::int64_t number, std::string_view pointer, std::string_view of) const {
+    require(number % divisor == 0, pointer, fmt::format("{} does not divide {} {}", divisor, number, of),
+            "choose a divisor");
+  }
+  const std::string& where() const { return where_; }
+
+ private:
+  const std::string& where_;
+};
+
+void validate_model(const ModelSpec& model, const Validator& v) {
+  v.positive(model.layers, "/model/layers");
+  v.positive(model.hidden, "/model/hidden");
+  v.positive(model.feed_forward, "/model/feed_forward");
+  v.positive(model.heads, "/model/heads");
+  v.positive(model.key_value_heads, "/model/key_value_heads");
+  v.divides(model.key_value_heads, model.heads, "/model/key_value_heads", "heads");
+  v.positive(model.head_size, "/model/head_size");
+  v.require(model.head_size % 2 == 0, "/model/head_size", "is odd", "rotary positions turn pairs");
+  v.positive(model.vocabulary, "/model/vocabulary");
+  v.positive(model.positions, "/model/positions");
+}
+
+void validate_training(const Plan& plan, const Validator& v) {
+  const Training& training = plan.training;
+  v.positive(training.sequence, "/training/sequence");
+  v.require(training.sequence <= plan.model.positions, "/training/sequence",
+            fmt::format("{} tokens are more than the model's {} positions", training.sequence, plan.model.positions),
+            "shorten the sequence");
+  v.positive(training.global_batch, "/training/global_batch");
+  v.positive(training.steps, "/training/steps");
+  v.require(training.warmup_steps >= 0, "/training/warmup_steps", "is negative");
+  v.above_zero(training.learning_rate, "/training/learning_rate");
+  v.within(training.minimum_rate_ratio, 0.0, 1.0, "/training/minimum_rate_ratio");
+  v.require(training.beta1 >= 0.0 && training.beta1 < 1.0, "/training/beta1", "is not in [0, 1)");
+  v.require(training.beta2 >= 0.0 && training.beta2 < 1.0, "/training/beta2", "is not in [0, 1)");
+  v.require(training.momentum >= 0.0 && training.momentum < 1.0, "/training/momentum", "is not in [0, 1)");
+  v.above_zero(training.epsilon, "/training/epsilon");
+  v.require(training.weight_decay >= 0.0, "/training/weight_decay", "is negative");
+  v.require(!training.clip_norm || *training.clip_norm > 0.0, "/training/clip_norm", "is not above 0",
+            "null turns clipping off");
+  v.above_zero(training.initial_std, "/training/initial_std");
+}
+
+void validate_degrees(const Layout& layout, const Validator& v) {
+  v.positive(layout.tensor, "/layout/tensor");
+  v.positive(layout.pipeline, "/layout/pipeline");
+  v.positive(layout.data, "/layout/data");
+  v.positive(layout.context, "/layout/context");
+  v.positive(layout.expert, "/layout/expert");
+  v.positive(layout.expert_tensor, "/layout/expert_tensor");
+  v.positive(layout.chunks_per_stage, "/layout/chunks_per_stage");
+  v.positive(layout.micro_batch, "/layout/micro_batch");
+  v.positive(layout.accumulation, "/layout/accumulation");
+  v.within(layout.zero_stage, 0, 3, "/layout/zero_stage");
+  v.positive(layout.bucket_bytes.value(), "/layout/bucket");
+}
+
+void validate_schedule(const Layout& layout, const Validator& v) {
+  const bool interleaved = layout.schedule == ScheduleKind::kInterleaved;
+  v.require(layout.chunks_per_stage == 1 || interleaved, "/layout/chunks_per_stage",
+            fmt::format("{} chunks per stage need the interleaved schedule", layout.chunks_per_stage),
+            "set schedule to \"interleaved\", or chunks_per_stage to 1");
+  v.require(!interleaved || layout.chunks_per_stage > 1, "/layout/schedule",
+            "the interleaved schedule needs more than one chunk per stage", "use \"1f1b\"");
+  if (interleaved) {
+    v.divides(layout.pipeline, layout.accumulation, "/layout/pipeline", "micro-batches (interleaved schedule)");
   }
 }
 
-std::string number(std::int64_t value) { return std::to_string(value); }
-
-void validate_degrees(const Layout& layout, const std::string& where) {
-  const std::vector<std::pair<const char*, std::int64_t>> positive{{"tensor", layout.tensor},
-                                                                   {"pipeline", layout.pipeline},
-                                                                   {"data", layout.data},
-                                                                   {"context", layout.context},
-                                                                   {"expert", layout.expert},
-                                                                   {"expert_tensor", layout.expert_tensor},
-                                                                   {"chunks_per_stage", layout.chunks_per_stage},
-                                                                   {"micro_batch", layout.micro_batch},
-                                                                   {"accumulation", layout.accumulation},
-                                                                   {"bucket_bytes", layout.bucket_bytes.value()}};
-  for (const auto& [name, value] : positive) {
-    require(value >= 1, "must be at least 1, is " + number(value), where + "/layout/" + name);
+// The mesh knows the rule for the rank order and for expert degrees.
+void validate_mesh(const Layout& layout, const Validator& v) {
+  try {
+    const Mesh mesh(layout);
+  } catch (const Error& error) {
+    throw Error(error.problem(), v.where() + "#/layout", error.hint());
   }
-  require(layout.zero_stage >= 0 && layout.zero_stage <= 3, "must be 0, 1, 2 or 3", where + "/layout/zero_stage");
 }
 
-void validate_tensor(const Plan& plan, const std::string& where) {
+void validate_fit(const Plan& plan, const Validator& v) {
   const Layout& layout = plan.layout;
   const ModelSpec& model = plan.model;
-  const std::string at = where + "/layout/tensor";
-  require(
-      model.key_value_heads % layout.tensor == 0,
-      number(model.key_value_heads) + " key-value heads don't divide over " + number(layout.tensor) + " tensor ranks",
-      at, "use a divisor of the key-value heads");
-  require(model.heads % layout.tensor == 0,
-          number(model.heads) + " heads don't divide over " + number(layout.tensor) + " tensor ranks", at);
-  require(layout.tensor <= model.feed_forward && layout.tensor <= model.vocabulary,
-          "more tensor ranks than columns to cut", at);
+  v.divides(layout.tensor, model.heads, "/layout/tensor", "heads");
+  v.divides(layout.tensor, model.key_value_heads, "/layout/tensor", "key and value heads");
+  v.require(layout.tensor <= model.feed_forward && layout.tensor <= model.vocabulary, "/layout/tensor",
+            "is more than the feed-forward rows or the vocabulary");
   if (layout.sequence_parallel) {
-    const std::int64_t tokens = layout.micro_batch * plan.training.sequence;
-    require(tokens % layout.tensor == 0,
-            number(tokens) + " tokens of a micro-batch don't divide over " + number(layout.tensor) + " tensor ranks",
-            where + "/layout/sequence_parallel");
+    v.divides(layout.tensor, layout.micro_batch * plan.training.sequence, "/layout/tensor",
+              "tokens of a micro-batch (sequence parallelism)");
   }
+  v.divides(layout.context, plan.training.sequence, "/layout/context", "tokens of a sequence");
+  const std::int64_t chunks = std::int64_t{layout.pipeline} * layout.chunks_per_stage;
+  v.require(chunks <= model.layers, "/layout/pipeline",
+            fmt::format("{} pipeline chunks are more than the model's {} layers", chunks, model.layers),
+            "use fewer stages");
+  v.require(layout.sequences_per_step() == plan.training.global_batch, "/layout/accumulation",
+            fmt::format("micro_batch {} x accumulation {} x data {} = {} sequences a step, not global_batch {}",
+                        layout.micro_batch, layout.accumulation, layout.data, layout.sequences_per_step(),
+                        plan.training.global_batch),
+            "change one of them");
 }
 
 }  // namespace
 
 void validate(const Plan& plan, const std::string& where) {
-  const Layout& layout = plan.layout;
-  validate_degrees(layout, where);
-  validate_tensor(plan, where);
-  const std::int64_t chunks = std::int64_t{layout.pipeline} * layout.chunks_per_stage;
-  require(chunks <= plan.model.layers, number(chunks) + " pipeline chunks for " + number(plan.model.layers) + " layers",
-          where + "/layout/pipeline");
-  require((layout.schedule == ScheduleKind::kInterleaved) == (layout.chunks_per_stage > 1),
-          "chunks_per_stage above 1 and the interleaved schedule belong together", where + "/layout/schedule");
-  require(plan.training.sequence >= 1, "must be at least 1", where + "/training/sequence");
-  require(plan.training.sequence <= plan.model.positions,
-          number(plan.training.sequence) + " tokens exceed the model's " + number(plan.model.positions) + " positions",
-          where + "/training/sequence");
-  require(layout.sequences_per_step() == plan.training.global_batch,
-          "micro_batch x accumulation x data = " + number(layout.sequences_per_step()) +
-              " is not the global batch of " + number(plan.training.global_batch),
-          where + "/training/global_batch");
+  const Validator v(where);
+  validate_model(plan.model, v);
+  validate_training(plan, v);
+  validate_degrees(plan.layout, v);
+  validate_schedule(plan.layout, v);
+  validate_mesh(plan.layout, v);
+  validate_fit(plan, v);
+  v.positive(plan.cluster.ranks_per_node, "/cluster/ranks_per_node");
+  v.require(!plan.checkpoint.every_steps || *plan.checkpoint.every_steps >= 1, "/checkpoint/every_steps",
+            "is not above 0", "null writes the final weights only");
 }
 
 }  // namespace trainyard

@@ -1,0 +1,163 @@
+#include "core/document/json_document.h"
+#include "core/plan/plan.h"
+#include "core/plan/provenance_json.h"
+
+namespace trainyard {
+
+namespace {
+
+// An absent key leaves the value as it is.
+void read(ObjectReader& reader, std::string_view key, std::int64_t& value) {
+  value = reader.optional_integer(key).value_or(value);
+}
+void read(ObjectReader& reader, std::string_view key, int& value) {
+  value = reader.optional_small_integer(key).value_or(value);
+}
+void read(ObjectReader& reader, std::string_view key, double& value) {
+  value = reader.optional_number(key).value_or(value);
+}
+void read(ObjectReader& reader, std::string_view key, bool& value) {
+  value = reader.optional_boolean(key).value_or(value);
+}
+void read(ObjectReader& reader, std::string_view key, std::string& value) {
+  value = reader.optional_text(key).value_or(value);
+}
+void read(ObjectReader& reader, std::string_view key, DataType& type) {
+  type = reader
+             .optional_one_of(key, {DataType::kFp32, DataType::kTf32, DataType::kFp16, DataType::kBf16, DataType::kFp8,
+                                    DataType::kFp64})
+             .value_or(type);
+}
+
+ModelSpec read_model(ObjectReader reader) {
+  ModelSpec model;
+  if (const std::string family = reader.text("family"); family != "llama") {
+    reader.fail("family", "family \"" + family + "\" is not supported", "use \"llama\"");
+  }
+  model.name = reader.text("name");
+  model.layers = reader.integer("layers");
+  model.hidden = reader.integer("hidden");
+  model.feed_forward = reader.integer("feed_forward");
+  model.heads = reader.integer("heads");
+  model.key_value_heads = reader.integer("key_value_heads", 1);
+  model.head_size = reader.integer("head_size");
+  model.vocabulary = reader.integer("vocabulary");
+  model.positions = reader.integer("positions");
+  model.norm_epsilon = reader.number("norm_epsilon", 0.0, 1.0);
+  model.rope_theta = reader.number("rope_theta", 1.0);
+  if (std::optional<ObjectReader> rope = reader.optional_object("rope_scaling")) {
+    model.rope_scaling = RopeScaling{.factor = rope->number("factor", 1.0),
+                                     .low_frequency_factor = rope->number("low_frequency_factor", 0.0),
+                                     .high_frequency_factor = rope->number("high_frequency_factor", 0.0),
+                                     .original_positions = rope->integer("original_positions", 1)};
+    rope->finish();
+  }
+  model.tied_embeddings = reader.boolean("tied_embeddings");
+  reader.finish();
+  return model;
+}
+
+ClusterReference read_cluster(ObjectReader reader) {
+  ClusterReference cluster;
+  cluster.name = reader.text("name");
+  cluster.device = reader.text("device");
+  read(reader, "ranks_per_node", cluster.ranks_per_node);
+  reader.finish();
+  return cluster;
+}
+
+Layout read_layout(ObjectReader reader) {
+  Layout layout;
+  read(reader, "tensor", layout.tensor);
+  read(reader, "pipeline", layout.pipeline);
+  read(reader, "data", layout.data);
+  read(reader, "context", layout.context);
+  read(reader, "expert", layout.expert);
+  read(reader, "expert_tensor", layout.expert_tensor);
+  read(reader, "sequence_parallel", layout.sequence_parallel);
+  read(reader, "zero_stage", layout.zero_stage);
+  layout.schedule =
+      reader.optional_one_of("schedule", {ScheduleKind::kGpipe, ScheduleKind::k1f1b, ScheduleKind::kInterleaved})
+          .value_or(layout.schedule);
+  read(reader, "chunks_per_stage", layout.chunks_per_stage);
+  read(reader, "micro_batch", layout.micro_batch);
+  read(reader, "accumulation", layout.accumulation);
+  layout.recompute =
+      reader.optional_one_of("recompute", {Recompute::kNone, Recompute::kFull}).value_or(layout.recompute);
+  layout.bucket_bytes = reader.optional_byte_count("bucket").value_or(layout.bucket_bytes);
+  read(reader, "overlap_gradient_reduce", layout.overlap_gradient_reduce);
+  read(reader, "strict_reduction", layout.strict_reduction);
+  read(reader, "rank_order", layout.rank_order);
+  read(reader, "compute_type", layout.compute_type);
+  read(reader, "parameter_type", layout.parameter_type);
+  read(reader, "gradient_type", layout.gradient_type);
+  read(reader, "optimizer_type", layout.optimizer_type);
+  read(reader, "communication_type", layout.communication_type);
+  reader.finish();
+  return layout;
+}
+
+Training read_training(ObjectReader reader) {
+  Training training;
+  training.sequence = reader.integer("sequence");
+  training.global_batch = reader.integer("global_batch");
+  training.steps = reader.integer("steps");
+  if (reader.has("seed")) {
+    training.seed = reader.seed("seed");
+  }
+  training.optimizer =
+      reader.optional_one_of("optimizer", {OptimizerKind::kAdamW, OptimizerKind::kSgd}).value_or(training.optimizer);
+  read(reader, "learning_rate", training.learning_rate);
+  read(reader, "minimum_rate_ratio", training.minimum_rate_ratio);
+  read(reader, "warmup_steps", training.warmup_steps);
+  read(reader, "beta1", training.beta1);
+  read(reader, "beta2", training.beta2);
+  read(reader, "epsilon", training.epsilon);
+  read(reader, "weight_decay", training.weight_decay);
+  read(reader, "momentum", training.momentum);
+  if (reader.is_null("clip_norm")) {
+    training.clip_norm = std::nullopt;  // absent clips at the default, null does not clip
+  } else if (reader.has("clip_norm")) {
+    training.clip_norm = reader.number("clip_norm");
+  }
+  read(reader, "initial_std", training.initial_std);
+  reader.finish();
+  return training;
+}
+
+std::optional<Prediction> read_prediction(std::optional<ObjectReader> reader) {
+  if (!reader) {
+    return std::nullopt;
+  }
+  Prediction prediction;
+  prediction.step_time = reader->si<Seconds>("step_time_s");
+  prediction.tokens_per_second = reader->number("tokens_per_second");
+  prediction.memory_peak = ByteCount(reader->integer("memory_peak_bytes"));
+  reader->finish();
+  return prediction;
+}
+
+}  // namespace
+
+Plan parse_plan(const std::string& text, const std::string& where) {
+  ObjectReader root = parse_json_object(text, where);
+  root.document("plan", kPlanSchema);
+  Plan plan;
+  plan.model = read_model(root.object("model"));
+  plan.cluster = read_cluster(root.object("cluster"));
+  plan.layout = read_layout(root.object("layout"));
+  plan.training = read_training(root.object("training"));
+  if (std::optional<ObjectReader> checkpoint = root.optional_object("checkpoint")) {
+    plan.checkpoint.every_steps = checkpoint->optional_integer("every_steps");
+    checkpoint->finish();
+  }
+  plan.prediction = read_prediction(root.optional_object("prediction"));
+  plan.provenance = read_provenance(root);
+  root.finish();
+  validate(plan, where);
+  return plan;
+}
+
+Plan read_plan(const std::filesystem::path& file) { return parse_plan(read_text_file(file), file.string()); }
+
+}  // namespace trainyard

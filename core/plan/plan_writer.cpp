@@ -1,0 +1,109 @@
+#include <nlohmann/json.hpp>
+
+#include "core/document/write_file.h"
+#include "core/plan/plan.h"
+#include "core/plan/provenance_json.h"
+#include "core/units/format_quantity.h"
+
+namespace trainyard {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+template <class T>
+ordered_json or_null(const std::optional<T>& value) {
+  return value ? ordered_json(*value) : ordered_json(nullptr);
+}
+
+ordered_json model_json(const ModelSpec& model) {
+  ordered_json json = {{"name", model.name},
+                       {"family", "llama"},
+                       {"layers", model.layers},
+                       {"hidden", model.hidden},
+                       {"feed_forward", model.feed_forward},
+                       {"heads", model.heads},
+                       {"key_value_heads", model.key_value_heads},
+                       {"head_size", model.head_size},
+                       {"vocabulary", model.vocabulary},
+                       {"positions", model.positions},
+                       {"norm_epsilon", model.norm_epsilon},
+                       {"rope_theta", model.rope_theta},
+                       {"rope_scaling", nullptr},
+                       {"tied_embeddings", model.tied_embeddings}};
+  if (const std::optional<RopeScaling>& rope = model.rope_scaling) {
+    json["rope_scaling"] = {{"factor", rope->factor},
+                            {"low_frequency_factor", rope->low_frequency_factor},
+                            {"high_frequency_factor", rope->high_frequency_factor},
+                            {"original_positions", rope->original_positions}};
+  }
+  return json;
+}
+
+ordered_json layout_json(const Layout& layout) {
+  return {{"tensor", layout.tensor},
+          {"pipeline", layout.pipeline},
+          {"data", layout.data},
+          {"context", layout.context},
+          {"expert", layout.expert},
+          {"expert_tensor", layout.expert_tensor},
+          {"sequence_parallel", layout.sequence_parallel},
+          {"zero_stage", layout.zero_stage},
+          {"schedule", to_string(layout.schedule)},
+          {"chunks_per_stage", layout.chunks_per_stage},
+          {"micro_batch", layout.micro_batch},
+          {"accumulation", layout.accumulation},
+          {"recompute", to_string(layout.recompute)},
+          {"bucket", exact_text(layout.bucket_bytes)},
+          {"overlap_gradient_reduce", layout.overlap_gradient_reduce},
+          {"strict_reduction", layout.strict_reduction},
+          {"rank_order", layout.rank_order},
+          {"compute_type", to_string(layout.compute_type)},
+          {"parameter_type", to_string(layout.parameter_type)},
+          {"gradient_type", to_string(layout.gradient_type)},
+          {"optimizer_type", to_string(layout.optimizer_type)},
+          {"communication_type", to_string(layout.communication_type)}};
+}
+
+ordered_json training_json(const Training& training) {
+  return {{"sequence", training.sequence},
+          {"global_batch", training.global_batch},
+          {"steps", training.steps},
+          {"seed", training.seed},
+          {"optimizer", to_string(training.optimizer)},
+          {"learning_rate", training.learning_rate},
+          {"minimum_rate_ratio", training.minimum_rate_ratio},
+          {"warmup_steps", training.warmup_steps},
+          {"beta1", training.beta1},
+          {"beta2", training.beta2},
+          {"epsilon", training.epsilon},
+          {"weight_decay", training.weight_decay},
+          {"momentum", training.momentum},
+          {"clip_norm", or_null(training.clip_norm)},
+          {"initial_std", training.initial_std}};
+}
+
+}  // namespace
+
+std::string to_json(const Plan& plan) {
+  ordered_json json = {
+      {"document", "plan"},
+      {"schema", kPlanSchema},
+      {"model", model_json(plan.model)},
+      {"cluster",
+       {{"name", plan.cluster.name}, {"device", plan.cluster.device}, {"ranks_per_node", plan.cluster.ranks_per_node}}},
+      {"layout", layout_json(plan.layout)},
+      {"training", training_json(plan.training)},
+      {"checkpoint", ordered_json::object({{"every_steps", or_null(plan.checkpoint.every_steps)}})}};
+  if (plan.prediction) {
+    json["prediction"] = {{"step_time_s", plan.prediction->step_time.si()},
+                          {"tokens_per_second", plan.prediction->tokens_per_second},
+                          {"memory_peak_bytes", plan.prediction->memory_peak.value()}};
+  }
+  json["provenance"] = provenance_json(plan.provenance);
+  return json.dump(2) + "\n";
+}
+
+void write_plan(const Plan& plan, const std::filesystem::path& file) { write_file(file, to_json(plan)); }
+
+}  // namespace trainyard

@@ -1,0 +1,153 @@
+#include <string_view>
+
+#include "core/document/json_document.h"
+#include "core/error.h"
+#include "core/plan/provenance_json.h"
+#include "core/plan/run_record.h"
+
+namespace trainyard {
+
+namespace {
+
+constexpr ByteCount kRunRecordLimit = ByteCount(std::int64_t{1} << 30);
+
+RunHeader read_header(ObjectReader& reader) {
+  reader.document("run_record", kRunRecordSchema);
+  RunHeader header;
+  header.plan_hash = reader.text("plan_hash");
+  header.program_hash = reader.text("program_hash");
+  header.device = reader.text("device");
+  header.ranks = reader.integer("ranks", 1);
+  header.threads_per_rank = reader.integer("threads_per_rank", 1);
+  header.provenance = read_provenance(reader);
+  return header;
+}
+
+StepRecord read_step(ObjectReader& reader) {
+  StepRecord step;
+  step.step = reader.integer("step");
+  step.loss = reader.number_or_nan("loss");
+  step.gradient_norm = reader.number_or_nan("gradient_norm");
+  step.learning_rate = reader.number("learning_rate");
+  step.step_time = reader.si<Seconds>("step_time_s");
+  step.tokens_per_second = reader.number("tokens_per_second");
+  step.mfu = reader.optional_number("mfu");
+  step.resident = ByteCount(reader.integer("resident_bytes"));
+  return step;
+}
+
+EvaluationRecord read_evaluation(ObjectReader& reader) {
+  EvaluationRecord evaluation;
+  evaluation.step = reader.integer("step");
+  evaluation.loss = reader.number_or_nan("loss");
+  evaluation.unigram_entropy = reader.number("unigram_entropy");
+  evaluation.tokens = reader.integer("tokens");
+  return evaluation;
+}
+
+RankCounts read_counts(ObjectReader& reader) {
+  RankCounts counts;
+  counts.rank = Rank(reader.small_integer("rank"));
+  counts.volumes.flops = FlopCount(reader.integer("flops"));
+  ObjectReader sent = reader.object("sent_bytes");
+  ObjectReader messages = reader.object("messages");
+  for (int k = 0; k < kCommunicationKinds; ++k) {
+    const std::string_view kind = to_string(static_cast<CommunicationKind>(k));
+    counts.volumes.sent[static_cast<std::size_t>(k)] = ByteCount(sent.integer(kind));
+    counts.volumes.messages[static_cast<std::size_t>(k)] = messages.integer(kind);
+  }
+  sent.finish();
+  messages.finish();
+  counts.buffers_allocated = ByteCount(reader.integer("buffers_allocated_bytes"));
+  counts.resident_peak = ByteCount(reader.integer("resident_peak_bytes"));
+  return counts;
+}
+
+RunFailure read_failure(ObjectReader reader) {
+  RunFailure failure;
+  if (const std::optional<int> rank = reader.optional_small_integer("rank")) {
+    failure.rank = Rank(*rank);
+  }
+  failure.step = reader.optional_integer("step");
+  failure.cause = reader.text("cause");
+  failure.last_lines = reader.texts("last_lines");
+  reader.finish();
+  return failure;
+}
+
+void read_end(ObjectReader& reader, RunRecord& record) {
+  record.complete = reader.boolean("complete");
+  if (reader.has("failure")) {
+    record.failure = read_failure(reader.object("failure"));
+  }
+  if (record.complete == record.failure.has_value()) {
+    reader.fail("complete", "contradicts \"failure\"");
+  }
+}
+
+// Reads lines one by one and keeps them in order: a header, then anything, then at most one end.
+class LineReader {
+ public:
+  void read(const std::string& line, const std::string& where) {
+    ObjectReader reader = parse_json_object(line, where);
+    const std::string kind = reader.text("record");
+    if (ended_) {
+      throw Error("a line after the end line", where);
+    }
+    if (!started_ != (kind == "header")) {
+      throw Error(started_ ? "a second header line" : "the first line is not a header", where,
+                  "is this a Trainyard run record?");
+    }
+    started_ = true;
+    read_record(kind, reader);
+    reader.finish();
+  }
+  bool started() const { return started_; }
+  RunRecord take() { return std::move(record_); }
+
+ private:
+  void read_record(const std::string& kind, ObjectReader& reader) {
+    if (kind == "header") {
+      record_.header = read_header(reader);
+    } else if (kind == "step") {
+      record_.steps.push_back(read_step(reader));
+    } else if (kind == "evaluation") {
+      record_.evaluations.push_back(read_evaluation(reader));
+    } else if (kind == "counts") {
+      record_.counts.push_back(read_counts(reader));
+    } else if (kind == "end") {
+      read_end(reader, record_);
+      ended_ = true;
+    } else {
+      reader.fail("record", "\"" + kind + "\" is not a kind of record",
+                  "one of: header, step, evaluation, counts, end");
+    }
+  }
+
+  RunRecord record_;
+  bool started_ = false;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+RunRecord read_run_record(const std::filesystem::path& file) {
+  const std::string text = read_text_file(file, kRunRecordLimit);
+  LineReader lines;
+  std::int64_t number = 1;
+  for (std::size_t begin = 0; begin < text.size(); ++number) {
+    const std::size_t newline = text.find('\n', begin);
+    // Every line is written with its newline: one without was cut short when the run was killed.
+    if (newline == std::string::npos) {
+      break;
+    }
+    lines.read(text.substr(begin, newline - begin), file.string() + ":" + std::to_string(number));
+    begin = newline + 1;
+  }
+  if (!lines.started()) {
+    throw Error("holds no whole line", file.string(), "did the run end before it began?");
+  }
+  return lines.take();
+}
+
+}  // namespace trainyard
