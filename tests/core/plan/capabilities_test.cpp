@@ -1,0 +1,54 @@
+#include "core/plan/capabilities.h"
+
+#include <gtest/gtest.h>
+
+namespace trainyard {
+namespace {
+
+Capabilities cpu() {
+  return {.device = "cpu",
+          .compute_types = {DataType::kFp32},
+          .schedules = {ScheduleKind::k1f1b},
+          .recompute = {Recompute::kNone},
+          .highest_zero_stage = 1,
+          .tensor_parallel = true,
+          .pipeline_parallel = true,
+          .max_ranks = 8};
+}
+
+std::string reason(const Layout& layout, const ModelSpec& model = {}) {
+  const std::optional<Infeasible> infeasible = why_not(cpu(), model, layout);
+  if (!infeasible) {
+    return "";
+  }
+  EXPECT_EQ(to_string(infeasible->reason), "unsupported");
+  return infeasible->detail;
+}
+
+TEST(Capabilities, LetPassWhatTheExecutorRuns) {
+  EXPECT_EQ(reason({}), "");
+  EXPECT_EQ(reason({.tensor = 2, .pipeline = 2, .data = 2, .zero_stage = 1}), "");
+}
+
+TEST(Capabilities, NameTheFirstThingInTheWay) {
+  EXPECT_EQ(reason({.data = 16}), "the cpu executor runs at most 8 ranks of 16");
+  EXPECT_EQ(reason({.context = 2}), "the cpu executor has no context parallelism (context 2)");
+  EXPECT_EQ(reason({.expert = 2}), "the cpu executor has no expert parallelism (expert 2)");
+  EXPECT_EQ(reason({.sequence_parallel = true}), "the cpu executor has no sequence parallelism");
+  EXPECT_EQ(reason({.zero_stage = 3}), "the cpu executor has no ZeRO stage 3 (highest: 1)");
+  EXPECT_EQ(reason({.schedule = ScheduleKind::kGpipe}), "the cpu executor has no schedule gpipe");
+  EXPECT_EQ(reason({.schedule = ScheduleKind::kInterleaved, .chunks_per_stage = 2}),
+            "the cpu executor has no interleaved stages (2 chunks per stage)");
+  EXPECT_EQ(reason({.recompute = Recompute::kFull}), "the cpu executor has no recomputation full");
+  EXPECT_EQ(reason({.gradient_type = DataType::kBf16}), "the cpu executor has no type bf16");
+}
+
+TEST(Capabilities, TieEmbeddingsOnlyWithinAStage) {
+  ModelSpec tied;
+  tied.tied_embeddings = true;
+  EXPECT_EQ(reason({}, tied), "");
+  EXPECT_EQ(reason({.pipeline = 2}, tied), "the cpu executor has no tied embeddings across pipeline stages");
+}
+
+}  // namespace
+}  // namespace trainyard

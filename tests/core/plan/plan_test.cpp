@@ -1,0 +1,109 @@
+#include "core/plan/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/document/read_file.h"
+#include "tests/core/plan/sample_plan.h"
+#include "tests/support/error_of.h"
+#include "tests/support/temporary_folder.h"
+
+namespace trainyard {
+namespace {
+
+using nlohmann::ordered_json;
+
+// Sets the value at a pointer of the sample's document; reading it must fail.
+Error refused(const char* pointer, const ordered_json& value) {
+  ordered_json json = ordered_json::parse(to_json(sample_plan()));
+  json[ordered_json::json_pointer(pointer)] = value;
+  return error_of([&] { parse_plan(json.dump(), "plan.json"); });
+}
+
+TEST(Plan, ReadsBackWhatItWrites) {
+  const Plan plan = sample_plan();
+  const Plan read = parse_plan(to_json(plan), "plan.json");
+  EXPECT_EQ(read.model, plan.model);
+  EXPECT_EQ(read.layout, plan.layout);
+  EXPECT_EQ(read.training, plan.training);
+  EXPECT_EQ(read.cluster.name, plan.cluster.name);
+  EXPECT_EQ(read.cluster.ranks_per_node, plan.cluster.ranks_per_node);
+  EXPECT_EQ(read.cluster.device, plan.cluster.device);
+  EXPECT_EQ(read.checkpoint.every_steps, plan.checkpoint.every_steps);
+  ASSERT_TRUE(read.prediction.has_value());
+  EXPECT_EQ(read.prediction->step_time, plan.prediction->step_time) << "to the last bit";
+  EXPECT_EQ(read.prediction->tokens_per_second, plan.prediction->tokens_per_second);
+  EXPECT_EQ(read.prediction->memory_peak, plan.prediction->memory_peak);
+  EXPECT_EQ(read.provenance, plan.provenance);
+  EXPECT_EQ(to_json(read), to_json(plan));
+}
+
+TEST(Plan, IsWrittenToAFileAndReadFromIt) {
+  const TemporaryFolder folder;
+  write_plan(sample_plan(), folder.path() / "plan.json");
+  EXPECT_EQ(to_json(read_plan(folder.path() / "plan.json")), to_json(sample_plan()));
+}
+
+TEST(Plan, LeavesOutWhatHasADefault) {
+  ordered_json json = ordered_json::parse(to_json(sample_plan()));
+  json["layout"] = {{"tensor", 1}, {"micro_batch", 60}};
+  json["training"] = {{"sequence", 100}, {"global_batch", 60}, {"steps", 10}};
+  json["cluster"].erase("ranks_per_node");
+  for (const char* key : {"checkpoint", "prediction", "provenance"}) {
+    json.erase(key);
+  }
+  const Plan plan = parse_plan(json.dump(), "plan.json");
+  EXPECT_EQ(plan.layout, (Layout{.micro_batch = 60}));
+  EXPECT_EQ(plan.training, (Training{.sequence = 100, .global_batch = 60, .steps = 10}));
+  EXPECT_EQ(plan.training.clip_norm, 1.0) << "absent clips at the default; only null turns it off";
+  EXPECT_FALSE(plan.prediction.has_value());
+}
+
+TEST(Plan, NamesTheKeyThatIsWrong) {
+  EXPECT_EQ(refused("/layout/tenosr", 2).hint(), "did you mean \"tensor\"?");
+  EXPECT_EQ(refused("/layout/bucket", 25).where(), "plan.json#/layout/bucket");
+  EXPECT_TRUE(contains(refused("/layout/bucket", 25).problem(), "bare number"));
+  EXPECT_TRUE(contains(refused("/layout/bucket", "25 GiB/s").problem(), "another kind"));
+  EXPECT_TRUE(contains(refused("/layout/schedule", "zb-h1").hint(), "gpipe, 1f1b, interleaved"));
+  EXPECT_EQ(refused("/schema", 99).where(), "plan.json#/schema");
+  EXPECT_EQ(refused("/document", "trace").where(), "plan.json#/document");
+  EXPECT_EQ(refused("/model/family", "gpt").where(), "plan.json#/model/family");
+  for (const char* pointer : {"/x", "/model/x", "/cluster/x", "/layout/x", "/training/x", "/checkpoint/x",
+                              "/prediction/x", "/provenance/x", "/model/rope_scaling/x"}) {
+    EXPECT_EQ(refused(pointer, 1).where(), std::string("plan.json#") + pointer);
+  }
+}
+
+TEST(Plan, CutShortIsAnErrorAtEveryLength) {
+  const std::string whole = to_json(sample_plan());
+  for (std::size_t length = 0; length + 1 < whole.size(); ++length) {
+    EXPECT_THROW(parse_plan(whole.substr(0, length), "plan.json"), Error);
+  }
+}
+
+// Each change makes two parts of the sample contradict each other; the pointer names the one to change.
+TEST(ValidatePlan, FindsPartsThatContradictEachOther) {
+  const auto where = [](const char* pointer, const ordered_json& value) { return refused(pointer, value).where(); };
+  EXPECT_EQ(where("/layout/tensor", 4), "plan.json#/layout/tensor") << "2 key heads";
+  EXPECT_EQ(where("/layout/tensor", 0), "plan.json#/layout/tensor");
+  EXPECT_EQ(where("/model/layers", 3), "plan.json#/layout/pipeline") << "4 chunks of 3 layers";
+  EXPECT_EQ(where("/training/sequence", 129), "plan.json#/training/sequence") << "128 positions";
+  EXPECT_EQ(where("/training/global_batch", 61), "plan.json#/layout/accumulation");
+  EXPECT_EQ(where("/layout/schedule", "1f1b"), "plan.json#/layout/chunks_per_stage");
+  EXPECT_EQ(where("/layout/chunks_per_stage", 1), "plan.json#/layout/schedule");
+  EXPECT_EQ(where("/layout/accumulation", 3), "plan.json#/layout/pipeline") << "interleaved: 2 does not divide 3";
+  EXPECT_EQ(where("/layout/rank_order", "tp-pp"), "plan.json#/layout");
+  EXPECT_EQ(where("/layout/expert", 5), "plan.json#/layout");
+  EXPECT_EQ(where("/layout/zero_stage", 4), "plan.json#/layout/zero_stage");
+  EXPECT_EQ(where("/model/key_value_heads", 3), "plan.json#/model/key_value_heads");
+  EXPECT_EQ(where("/model/head_size", 15), "plan.json#/model/head_size");
+  EXPECT_EQ(where("/training/learning_rate", 0), "plan.json#/training/learning_rate");
+  EXPECT_EQ(where("/training/beta2", 1.0), "plan.json#/training/beta2");
+  EXPECT_EQ(where("/training/clip_norm", 0.0), "plan.json#/training/clip_norm");
+  EXPECT_EQ(where("/training/steps", 0), "plan.json#/training/steps");
+  EXPECT_EQ(where("/checkpoint/every_steps", 0), "plan.json#/checkpoint/every_steps");
+}
+
+}  // namespace
+}  // namespace trainyard

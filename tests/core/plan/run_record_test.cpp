@@ -1,0 +1,117 @@
+#include "core/plan/run_record.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/support/error_of.h"
+#include "tests/support/temporary_folder.h"
+
+namespace trainyard {
+namespace {
+
+RunHeader header() {
+  return {.plan_hash = "p",
+          .program_hash = "q",
+          .device = "cpu",
+          .ranks = 2,
+          .threads_per_rank = 3,
+          .provenance = {.tool = "trainyard", .version = "1", .inputs = {{"data", "h"}}}};
+}
+
+StepRecord step(std::int64_t number) {
+  return {.step = number,
+          .loss = 5.5,
+          .gradient_norm = 1.25,
+          .learning_rate = 3e-4,
+          .step_time = from_si<Seconds>(0.1),
+          .tokens_per_second = 1e5,
+          .mfu = 0.4,
+          .resident = ByteCount(123456789)};
+}
+
+RunRecord read(const std::string& text) {
+  const TemporaryFolder folder;
+  return read_run_record(folder.write("run.jsonl", text));
+}
+
+TEST(RunRecord, ReadsBackWhatItWrites) {
+  RankCounts counts;
+  counts.rank = Rank(1);
+  counts.volumes.flops = FlopCount(1LL << 60);
+  for (int k = 0; k < kCommunicationKinds; ++k) {
+    counts.volumes.sent[static_cast<std::size_t>(k)] = ByteCount(100 + k);
+    counts.volumes.messages[static_cast<std::size_t>(k)] = k;
+  }
+  counts.buffers_allocated = ByteCount(1);
+  counts.resident_peak = ByteCount(2);
+  const EvaluationRecord evaluation{.step = 1, .loss = 2.5, .unigram_entropy = 3.1, .tokens = 4096};
+  const RunRecord record = read(to_json_line(header()) + to_json_line(step(0)) + to_json_line(step(1)) +
+                                to_json_line(evaluation) + to_json_line(counts) + end_json_line(std::nullopt));
+  EXPECT_TRUE(record.complete);
+  EXPECT_FALSE(record.failure.has_value());
+  EXPECT_EQ(record.header.ranks, 2);
+  EXPECT_EQ(record.header.threads_per_rank, 3);
+  EXPECT_EQ(record.header.provenance, header().provenance);
+  ASSERT_EQ(record.steps.size(), 2U);
+  EXPECT_EQ(to_json_line(record.steps[1]), to_json_line(step(1)));
+  ASSERT_EQ(record.evaluations.size(), 1U);
+  EXPECT_EQ(to_json_line(record.evaluations[0]), to_json_line(evaluation));
+  ASSERT_EQ(record.counts.size(), 1U);
+  EXPECT_EQ(record.counts[0].volumes, counts.volumes);
+  EXPECT_EQ(to_json_line(record.counts[0]), to_json_line(counts));
+}
+
+TEST(RunRecord, KeepsALossThatIsNoLongerFinite) {
+  StepRecord diverged = step(0);
+  diverged.loss = std::numeric_limits<double>::quiet_NaN();
+  diverged.gradient_norm = std::numeric_limits<double>::infinity();
+  diverged.mfu = std::nullopt;
+  const RunRecord record = read(to_json_line(header()) + to_json_line(diverged));
+  EXPECT_TRUE(std::isnan(record.steps.at(0).loss));
+  EXPECT_TRUE(std::isnan(record.steps.at(0).gradient_norm));
+  EXPECT_EQ(record.steps.at(0).mfu, std::nullopt);
+}
+
+TEST(RunRecord, SaysWhyARunFailed) {
+  const RunFailure failure{.rank = Rank(1), .step = 12, .cause = "killed by signal 9", .last_lines = {"a\"b", "c\xFF"}};
+  const RunRecord record = read(to_json_line(header()) + end_json_line(failure));
+  EXPECT_FALSE(record.complete);
+  ASSERT_TRUE(record.failure.has_value());
+  EXPECT_EQ(record.failure->rank, Rank(1));
+  EXPECT_EQ(record.failure->step, 12);
+  EXPECT_EQ(record.failure->cause, "killed by signal 9");
+  // The byte that is no UTF-8 becomes U+FFFD.
+  EXPECT_EQ(record.failure->last_lines, (std::vector<std::string>{"a\"b", "c\xEF\xBF\xBD"}));
+}
+
+TEST(RunRecord, OfAKilledRunEndsAtItsLastWholeLine) {
+  const std::string whole = to_json_line(header()) + to_json_line(step(0));
+  const std::string last = to_json_line(step(1));
+  for (std::size_t length = 0; length < last.size(); ++length) {
+    const RunRecord record = read(whole + last.substr(0, length));
+    EXPECT_EQ(record.steps.size(), 1U);
+    EXPECT_FALSE(record.complete);
+  }
+}
+
+TEST(RunRecord, NamesTheLineThatIsWrong) {
+  const auto problem_at = [](const std::string& text) { return error_of([&] { read(text); }).where(); };
+  const std::string good = to_json_line(header());
+  EXPECT_TRUE(contains(problem_at(good + "{\"record\": \"step\"\n"), "run.jsonl:2"));
+  EXPECT_TRUE(contains(problem_at(good + "{\"record\": \"stop\"}\n"), "run.jsonl:2#/record"));
+  EXPECT_TRUE(contains(problem_at(good + good), "run.jsonl:2"));
+  EXPECT_TRUE(contains(problem_at(to_json_line(step(0))), "run.jsonl:1"));
+  EXPECT_TRUE(contains(problem_at(good + end_json_line({}) + to_json_line(step(0))), "run.jsonl:3"));
+  EXPECT_TRUE(contains(problem_at(""), "run.jsonl"));
+  std::string unknown = to_json_line(step(0));
+  unknown.replace(unknown.find("loss"), 4, "lose");
+  EXPECT_TRUE(contains(problem_at(good + unknown), "run.jsonl:2"));
+  std::string newer = good;
+  newer.replace(newer.find("\"schema\":1"), 10, "\"schema\":2");
+  EXPECT_TRUE(contains(problem_at(newer), "run.jsonl:1#/schema"));
+}
+
+}  // namespace
+}  // namespace trainyard
