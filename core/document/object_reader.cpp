@@ -21,10 +21,12 @@ Error wrong_type(const json& value, std::string_view expected, const std::string
   return Error(fmt::format("is {}, not {}", json_type_name(value), expected), where);
 }
 
-std::int64_t checked_integer(const json& value, std::int64_t lowest, std::int64_t highest, const std::string& where) {
+// `where` is a function: pointers are put together only for an Error, which matters in traces of many slices.
+template <class Where>
+std::int64_t checked_integer(const json& value, std::int64_t lowest, std::int64_t highest, const Where& where) {
   if (!value.is_number_integer()) {
     const bool fraction = value.is_number_float();
-    throw Error(fmt::format("is {}, not a whole number", json_type_name(value)), where,
+    throw Error(fmt::format("is {}, not a whole number", json_type_name(value)), where(),
                 fraction ? "write it without point and exponent" : "");
   }
   const bool too_large =
@@ -33,18 +35,19 @@ std::int64_t checked_integer(const json& value, std::int64_t lowest, std::int64_
   if (too_large || number < lowest || number > highest) {
     const std::string range =
         highest == INT64_MAX ? fmt::format("at least {}", lowest) : fmt::format("from {} to {}", lowest, highest);
-    throw Error(fmt::format("{} is out of range", value.dump()), where, "must be " + range);
+    throw Error(fmt::format("{} is out of range", value.dump()), where(), "must be " + range);
   }
   return number;
 }
 
-double checked_number(const json& value, double lowest, double highest, const std::string& where) {
+template <class Where>
+double checked_number(const json& value, double lowest, double highest, const Where& where) {
   if (!value.is_number()) {
-    throw wrong_type(value, "a number", where);
+    throw wrong_type(value, "a number", where());
   }
   const double number = value.get<double>();
   if (number < lowest || number > highest) {
-    throw Error(fmt::format("{} is out of range", number), where,
+    throw Error(fmt::format("{} is out of range", number), where(),
                 fmt::format("must be from {} to {}", lowest, highest));
   }
   return number;
@@ -104,7 +107,7 @@ void ObjectReader::ignore(std::string_view key) {
 }
 
 std::int64_t ObjectReader::integer(std::string_view key, std::int64_t lowest, std::int64_t highest) {
-  return checked_integer(require(key), lowest, highest, where(key));
+  return checked_integer(require(key), lowest, highest, [&] { return where(key); });
 }
 
 std::optional<std::int64_t> ObjectReader::optional_integer(std::string_view key, std::int64_t lowest,
@@ -130,7 +133,7 @@ std::uint64_t ObjectReader::seed(std::string_view key) {
 }
 
 double ObjectReader::number(std::string_view key, double lowest, double highest) {
-  return checked_number(require(key), lowest, highest, where(key));
+  return checked_number(require(key), lowest, highest, [&] { return where(key); });
 }
 
 std::optional<double> ObjectReader::optional_number(std::string_view key, double lowest, double highest) {
@@ -210,8 +213,8 @@ std::size_t ObjectReader::array_size(std::string_view key) { return require_arra
 std::vector<double> ObjectReader::numbers(std::string_view key) {
   std::vector<double> numbers;
   for (const json& value : require_array(key)) {
-    numbers.push_back(
-        checked_number(value, -kInfinity, kInfinity, child_pointer(where(key), std::to_string(numbers.size()))));
+    numbers.push_back(checked_number(value, -kInfinity, kInfinity,
+                                     [&] { return child_pointer(where(key), std::to_string(numbers.size())); }));
   }
   return numbers;
 }
@@ -219,8 +222,8 @@ std::vector<double> ObjectReader::numbers(std::string_view key) {
 std::vector<std::int64_t> ObjectReader::integers(std::string_view key, std::int64_t lowest, std::int64_t highest) {
   std::vector<std::int64_t> integers;
   for (const json& value : require_array(key)) {
-    integers.push_back(
-        checked_integer(value, lowest, highest, child_pointer(where(key), std::to_string(integers.size()))));
+    integers.push_back(checked_integer(value, lowest, highest,
+                                       [&] { return child_pointer(where(key), std::to_string(integers.size())); }));
   }
   return integers;
 }
@@ -245,8 +248,8 @@ std::vector<std::vector<double>> ObjectReader::number_rows(std::string_view key)
     }
     std::vector<double>& numbers = rows.emplace_back();
     for (const json& value : row) {
-      numbers.push_back(
-          checked_number(value, -kInfinity, kInfinity, child_pointer(at, std::to_string(numbers.size()))));
+      numbers.push_back(checked_number(value, -kInfinity, kInfinity,
+                                       [&] { return child_pointer(at, std::to_string(numbers.size())); }));
     }
   }
   return rows;
