@@ -3,8 +3,8 @@
 // Kernel bodies are written against a group: `each` visits all elements in any order, `sum` and `maximum`
 // reduce over them. On a GPU the group is a block of threads that share the row.
 //
-// Sums run in kLanes fixed partial sums, folded pairwise. So the result doesn't depend on the width of the
-// vectors that the compiler chooses.
+// Sums run in kLanes fixed partial sums, folded pairwise: a chain of additions as long as the row would wait
+// for each, and the result doesn't depend on the width of the vectors that the compiler chooses.
 #pragma once
 
 #include <cstdint>
@@ -60,11 +60,12 @@ class SerialGroup {
       const float value = term(i);
       lanes[lane] = lanes[lane] < value ? value : lanes[lane];
     }
-    float result = lanes[0];
-    for (int lane = 1; lane < kLanes; ++lane) {
-      result = result < lanes[lane] ? lanes[lane] : result;
+    for (int half = kLanes / 2; half > 0; half /= 2) {
+      for (int lane = 0; lane < half; ++lane) {
+        lanes[lane] = lanes[lane] < lanes[lane + half] ? lanes[lane + half] : lanes[lane];
+      }
     }
-    return result;
+    return lanes[0];
   }
 
  private:
