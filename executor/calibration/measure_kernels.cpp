@@ -7,7 +7,8 @@ namespace trainyard::executor {
 
 namespace {
 
-double median(std::vector<double>& values) {
+template <class Value>
+Value median(std::vector<Value>& values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
@@ -22,14 +23,12 @@ int calls_per_round(const Operation& operation) {
   return static_cast<int>(std::clamp(kRound / estimate, 2.0, 24.0));
 }
 
-Seconds duration(const SliceClock& clock) { return to_seconds(clock.end - clock.begin); }
-
 }  // namespace
 
 std::vector<OperationTime> time_operations(Device& device, const std::vector<Operation>& operations,
                                            const MeasureOptions& options) {
   OperationDriver driver(device, operations, options.widths, options.region);
-  std::vector<std::vector<double>> times(operations.size());
+  std::vector<std::vector<std::int64_t>> times(operations.size());
   std::vector<SliceClock> clocks;
   for (int round = -1; round < options.rounds; ++round) {  // -1: kernels are compiled and pages touched
     for (std::size_t i = 0; i < operations.size(); ++i) {
@@ -43,15 +42,24 @@ std::vector<OperationTime> time_operations(Device& device, const std::vector<Ope
       device.synchronize();
       for (const SliceClock& clock : clocks) {
         if (round >= 0) {
-          times[i].push_back(duration(clock).si());
+          times[i].push_back(clock.end - clock.begin);
         }
       }
     }
   }
+  std::vector<std::int64_t> medians, minima;
+  for (std::vector<std::int64_t>& of_case : times) {
+    minima.push_back(*std::min_element(of_case.begin(), of_case.end()));
+    medians.push_back(median(of_case));
+  }
+  if (options.maximize) {
+    options.maximize(medians);
+    options.maximize(minima);
+  }
   std::vector<OperationTime> result;
-  for (std::vector<double>& of_case : times) {
-    const double least = *std::min_element(of_case.begin(), of_case.end());
-    result.push_back({from_si<Seconds>(median(of_case)), from_si<Seconds>(least)});
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    // A clock tick at least: an empty operation still took some time.
+    result.push_back({to_seconds(std::max<Nanoseconds>(1, medians[i])), to_seconds(minima[i])});
   }
   return result;
 }

@@ -7,6 +7,7 @@
 // a lucky call took, not what a step gets.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <vector>
@@ -22,7 +23,9 @@ struct MeasureOptions {
   int rounds = 5;
   RowWidths widths;
   ByteCount region = kOperandRegion;
-  std::function<void()> barrier = {};  // returns when every rank has called it; empty: one rank
+  // Between ranks; empty: one rank.
+  std::function<void()> barrier = {};                             // returns when every rank has called it
+  std::function<void(std::vector<std::int64_t>&)> maximize = {};  // element by element, over ranks
 };
 
 struct OperationTime {
@@ -30,7 +33,7 @@ struct OperationTime {
   Seconds minimum;
 };
 
-// By operation. Blocks; the device must be idle.
+// By operation, of the slowest rank. Blocks; the device must be idle.
 std::vector<OperationTime> time_operations(Device& device, const std::vector<Operation>& operations,
                                            const MeasureOptions& options);
 

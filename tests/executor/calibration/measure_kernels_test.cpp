@@ -66,6 +66,16 @@ TEST(MeasureKernels, MeetsTheOtherRanksBeforeEveryCaseOfEveryRound) {
   EXPECT_EQ(barriers, (1 + 2) * count);  // the first round warms up
 }
 
+TEST(MeasureKernels, ReportsTheSlowestRank) {
+  const auto device = make_cpu_device({});
+  const auto as_if_another_took_a_second = [](std::vector<std::int64_t>& times) {
+    times.assign(times.size(), 1'000'000'000);
+  };
+  const auto times = time_operations(*device, {few_cases().gemms[0]},
+                                     {.rounds = 1, .region = kSmall, .maximize = as_if_another_took_a_second});
+  EXPECT_EQ(times[0].median.si(), 1.0);
+}
+
 TEST(MeasureKernels, LeavesNoMemoryBehind) {
   const auto device = make_cpu_device({});
   time_operations(*device, {few_cases().gemms[0]}, {.rounds = 1, .region = kSmall});
