@@ -24,7 +24,7 @@ Seconds AnalyticKernels::time(const Operation& operation) const {
   }
   if (const Attention* attention = std::get_if<Attention>(&operation)) {
     const FlopsPerSecond rate = accelerator_.peak(attention->type) * efficiency.attention.value;
-    return flops(operation).quantity() / rate + efficiency.gemm_overhead.value;
+    return max(flops(operation).quantity() / rate, memory_time(operation));
   }
   return memory_time(operation);
 }

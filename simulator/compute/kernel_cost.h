@@ -11,7 +11,7 @@
 // Analytic profile, P the dense peak of the type, M the memory bandwidth (constants from the accelerator's
 // file, with their sources):
 //   Gemm         max( 2mnk / (P e) (1 + k0/k), bytes / (M emem) ) + t0
-//   Attention    FLOPs / (P eat) + t0          flash attention, FLOPs as the mask needs them
+//   Attention    max( FLOPs / (P eat), bytes / (M emem) )   flash attention, FLOPs as the mask needs them
 //   Elementwise  bytes / (M emem)
 // No tile quantisation and no misalignment: shapes that aren't multiples of 64 run slower than this says.
 #pragma once
