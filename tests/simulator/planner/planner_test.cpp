@@ -1,0 +1,149 @@
+#include "simulator/planner/planner.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+#include <variant>
+
+#include "core/program/step_summary.h"
+#include "simulator/planner/summary_price.h"
+#include "simulator/simulate_plan.h"
+#include "tests/core/program/tiny_plan.h"
+#include "tests/simulator/support/profiles.h"
+
+namespace trainyard::simulator {
+namespace {
+
+PlannerRequest tiny_request(int ranks) {
+  PlannerRequest request;
+  request.model = testing::tiny_model();
+  request.training = testing::tiny_plan(Layout{}).training;
+  request.training.global_batch = 16;
+  request.ranks = ranks;
+  return request;
+}
+
+TEST(SearchSpace, HoldsEveryFactorisationOnceAndNoSwitchWithoutEffect) {
+  const PlannerRequest request = tiny_request(4);
+  const std::vector<Layout> layouts = search_space(request.model, request.training, 4, request.base, request.limits);
+  std::set<std::string> seen;
+  std::set<std::tuple<int, int, int>> degrees;
+  for (const Layout& layout : layouts) {
+    EXPECT_EQ(layout.ranks(), 4);
+    EXPECT_EQ(layout.sequences_per_step(), 16);
+    EXPECT_TRUE(layout.tensor > 1 || !layout.sequence_parallel);
+    EXPECT_TRUE(layout.data > 1 || layout.zero_stage == 0);
+    EXPECT_TRUE(seen.insert(describe(layout) + (layout.overlap_gradient_reduce ? "+" : "-")).second)
+        << describe(layout);
+    degrees.insert({layout.tensor, layout.pipeline, layout.data});
+  }
+  EXPECT_EQ(degrees.size(), 6U);  // 4 = 1*1*4, 1*2*2, 1*4*1, 2*1*2, 2*2*1, 4*1*1
+}
+
+TEST(Planner, RanksAllLayoutsAndSimulatesTheBest) {
+  const DeviceProfile profile = small_machine();
+  std::int64_t calls = 0;
+  const PlannerResult result = plan_layouts(tiny_request(4), profile, [&](const PlannerProgress&) { ++calls; });
+  ASSERT_GE(result.ranked.size(), 10U);
+  EXPECT_GT(calls, 0);
+  EXPECT_FALSE(result.stopped);
+  for (std::size_t i = 0; i < result.ranked.size(); ++i) {
+    EXPECT_EQ(result.ranked[i].method, i < 3 ? EstimateMethod::kInstructions : EstimateMethod::kClosedForm);
+    EXPECT_GT(result.ranked[i].mfu, 0.0);
+    EXPECT_LT(result.ranked[i].mfu, 1.0);
+  }
+  EXPECT_LE(result.ranked[0].step_time, result.ranked[1].step_time);
+  std::int64_t counted = static_cast<std::int64_t>(result.ranked.size());
+  for (const RuledOut& out : result.ruled_out) {
+    counted += out.count;
+  }
+  EXPECT_EQ(counted, result.considered);
+}
+
+TEST(Planner, TheSameRequestGivesTheSameRanking) {
+  const DeviceProfile profile = small_machine();
+  const PlannerResult a = plan_layouts(tiny_request(4), profile);
+  const PlannerResult b = plan_layouts(tiny_request(4), profile);
+  ASSERT_EQ(a.ranked.size(), b.ranked.size());
+  for (std::size_t i = 0; i < a.ranked.size(); ++i) {
+    EXPECT_EQ(a.ranked[i].layout, b.ranked[i].layout);
+    EXPECT_EQ(a.ranked[i].step_time, b.ranked[i].step_time);
+  }
+}
+
+TEST(Planner, TooLittleMemoryRulesOutWithTheAmounts) {
+  DeviceProfile profile = small_machine();
+  std::get<MeasuredProfile>(profile.data).memory = ByteCount(4 * (41 << 20));
+  const PlannerResult result = plan_layouts(tiny_request(4), profile);
+  ASSERT_FALSE(result.ruled_out.empty());
+  const RuledOut& out = result.ruled_out.front();
+  EXPECT_EQ(out.reason, InfeasibleReason::kMemory);
+  EXPECT_GT(out.example.needed.value(), out.example.available.value());
+}
+
+TEST(Planner, StopsWhenAsked) {
+  std::stop_source stop;
+  stop.request_stop();
+  const PlannerResult result = plan_layouts(tiny_request(4), small_machine(), {}, stop.get_token());
+  EXPECT_TRUE(result.stopped);
+  EXPECT_EQ(result.considered, 0);
+}
+
+// The search ranks by the closed form: over every tiny layout of 4 ranks it must stay near the program's own
+// simulation, or the ranking means little.
+TEST(SummaryPrice, IsNearTheSimulationOfTheProgram) {
+  const DeviceProfile profile = small_machine();
+  const auto kernels = kernel_cost(profile, 4);
+  const auto collectives = collective_cost(profile, 4);
+  double sum = 0.0;
+  int layouts = 0;
+  for (const Layout& layout : testing::layouts_of(4)) {
+    const Plan plan = testing::tiny_plan(layout);
+    const auto outcome = simulate_plan(plan, profile, TraceDetail::kNone);
+    const double simulated = std::get<Simulation>(outcome).estimate.step_time.si();
+    const SummaryPrice priced = price(summarize(plan), layout, {profile, *kernels, *collectives, 4});
+    const double error = priced.step_time.si() / simulated - 1.0;
+    EXPECT_LT(std::abs(error), 0.20) << describe(layout) << ": closed form " << priced.step_time.si()
+                                     << " s, simulated " << simulated << " s";
+    sum += std::abs(error);
+    ++layouts;
+    const StepParts& parts = priced.parts;
+    EXPECT_NEAR((parts.compute + parts.tensor_exposed + parts.pipeline + parts.gradient_exposed + parts.update).si(),
+                priced.step_time.si(), 1e-12);
+  }
+  std::printf("closed form against simulation: mean error %.1f %% over %d layouts\n", 100 * sum / layouts, layouts);
+  EXPECT_LT(sum / layouts, 0.08);
+}
+
+TEST(SimulatePlan, ASlowerNetworkNeverSpeedsUpAStep) {
+  for (const Layout& layout : testing::layouts_of(4)) {
+    double before = 0.0;
+    for (const double slowdown : {1.0, 1.5, 4.0}) {
+      DeviceProfile profile = small_machine();
+      for (CollectiveSample& sample : std::get<MeasuredProfile>(profile.data).concurrencies[0].collectives) {
+        sample.time *= slowdown;
+      }
+      const auto outcome = simulate_plan(testing::tiny_plan(layout), profile, TraceDetail::kNone);
+      const double time = std::get<Simulation>(outcome).estimate.step_time.si();
+      EXPECT_GE(time, before) << describe(layout);
+      before = time;
+    }
+  }
+}
+
+TEST(SimulatePlan, MemoryByCauseAddsUpToTheTotal) {
+  for (const Layout& layout : testing::layouts_of(4)) {
+    const auto outcome = simulate_plan(testing::tiny_plan(layout), small_machine(), TraceDetail::kNone);
+    for (const RoleMemory& memory : std::get<Simulation>(outcome).memory) {
+      ByteCount sum;
+      for (const ByteCount bytes : memory.by_cause) {
+        sum += bytes;
+      }
+      EXPECT_EQ(sum, memory.total);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace trainyard::simulator
