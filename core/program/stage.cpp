@@ -20,7 +20,9 @@ std::vector<Parameter> of_kinds(const std::vector<Parameter>& all, std::initiali
 
 // Groups of parameters that become complete together, in the order of backward.
 std::vector<std::vector<Parameter>> units(const ModelSpec& model, const std::vector<Chunk>& chunks) {
-  const std::vector<Parameter> all = parameters(model);
+  ModelSpec ends = model;  // without layers: what comes before and after them
+  ends.layers = 0;
+  const std::vector<Parameter> all = parameters(ends);
   std::vector<std::vector<Parameter>> result;
   for (auto chunk = chunks.rbegin(); chunk != chunks.rend(); ++chunk) {
     if (chunk->has_head) {

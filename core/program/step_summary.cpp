@@ -1,6 +1,9 @@
 #include "core/program/step_summary.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
 
 #include "core/error.h"
 #include "core/program/norm_sum.h"
@@ -11,6 +14,11 @@
 namespace trainyard {
 
 namespace {
+
+int in_flight(const Layout& layout, int stage) {
+  return peak_in_flight(stage_schedule(layout.schedule, layout.pipeline, stage, layout.chunks_per_stage,
+                                       static_cast<int>(layout.accumulation)));
+}
 
 // Counts one stage, for the ranks with tensor and data index 0.
 class StageCounter {
@@ -33,6 +41,8 @@ class StageCounter {
     count_memory();
     return std::move(summary_);
   }
+  // Activations that one micro-batch keeps on one chunk of the stage; after count().
+  ByteCount bytes_per_chunk() const { return bytes_per_chunk_; }
 
  private:
   const SegmentShape& shape() const { return segments_.shape; }
@@ -245,8 +255,7 @@ class StageCounter {
       head += chunk.has_head ? 2 * stream() + s.norm_tokens + s.tokens * s.vocabulary : 0;
       step_tokens += (chunk.embeds ? 1 : 0) + (chunk.has_head ? 1 : 0);
     }
-    summary_.in_flight = peak_in_flight(stage_schedule(layout_.schedule, layout_.pipeline, summary_.stage,
-                                                       layout_.chunks_per_stage, static_cast<int>(m_)));
+    summary_.in_flight = in_flight(layout_, summary_.stage);
     // The worst moment is the head's backward, or the first layer's, when the head's buffers are gone.
     const std::int64_t per_chunk = (held + head) / static_cast<std::int64_t>(chunks_.size());
     const std::int64_t mlp_flow = 3 * s.tokens * s.feed_forward;
@@ -255,6 +264,7 @@ class StageCounter {
     const std::int64_t flow = stream() + whole() + std::max<std::int64_t>(0, layer_flow);
     summary_.persistent += ByteCount(step_tokens * m_ * s.tokens * 4 + kSumsWords * 8);
     summary_.activations_per_microbatch = ByteCount((held + head) * size);
+    bytes_per_chunk_ = ByteCount(per_chunk * size);
     summary_.peak_estimate = summary_.persistent + ByteCount((summary_.in_flight * per_chunk + flow) * size);
   }
 
@@ -265,7 +275,19 @@ class StageCounter {
   std::vector<Chunk> chunks_;
   std::vector<Bucket> buckets_;
   StageSummary summary_;
+  ByteCount bytes_per_chunk_;
 };
+
+// All that a stage's counts depend on, but for the micro-batches in flight.
+using StageSignature = std::vector<std::int64_t>;
+
+StageSignature signature(const std::vector<Chunk>& chunks) {
+  StageSignature result;
+  for (const Chunk& chunk : chunks) {
+    result.insert(result.end(), {chunk.layers.size(), chunk.embeds ? 1 : 0, chunk.has_head ? 1 : 0});
+  }
+  return result;
+}
 
 }  // namespace
 
@@ -273,8 +295,22 @@ StepSummary summarize(const Plan& plan) {
   StepSummary summary;
   summary.microbatches = plan.layout.accumulation;
   SegmentTable table;
+  // Most stages of a deep pipeline are alike: they are counted once.
+  std::map<StageSignature, std::pair<StageSummary, ByteCount>> known;
   for (int stage = 0; stage < plan.layout.pipeline; ++stage) {
-    summary.stages.push_back(StageCounter(plan, stage, table).count());
+    StageSignature alike = signature(stage_chunks(plan.model, plan.layout, stage));
+    auto found = known.find(alike);
+    if (found == known.end()) {
+      StageCounter counter(plan, stage, table);
+      StageSummary counted = counter.count();
+      found = known.emplace(std::move(alike), std::pair(std::move(counted), counter.bytes_per_chunk())).first;
+    }
+    StageSummary one = found->second.first;
+    const int held = in_flight(plan.layout, stage);
+    one.stage = stage;
+    one.peak_estimate += found->second.second * (held - one.in_flight);
+    one.in_flight = held;
+    summary.stages.push_back(std::move(one));
   }
   summary.segments = table.take();
   return summary;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace trainyard::simulator {
 namespace {
@@ -21,19 +22,34 @@ std::vector<bool> off_and_on(bool matters, bool fixed) {
   return matters ? std::vector<bool>{false, true} : std::vector<bool>{fixed};
 }
 
+// Schedules with their chunks per stage.
+std::vector<std::pair<ScheduleKind, int>> schedules(const Layout& degrees, const SearchLimits& limits,
+                                                    std::int64_t layers) {
+  std::vector<std::pair<ScheduleKind, int>> result{{ScheduleKind::k1f1b, 1}};
+  if (degrees.pipeline == 1) {
+    return result;
+  }
+  result.emplace_back(ScheduleKind::kGpipe, 1);
+  if (degrees.accumulation % degrees.pipeline == 0) {
+    for (int chunks = 2; chunks <= limits.max_chunks && std::int64_t{chunks} * degrees.pipeline <= layers;
+         chunks *= 2) {
+      result.emplace_back(ScheduleKind::kInterleaved, chunks);
+    }
+  }
+  return result;
+}
+
 // Every combination of the switches for given degrees and micro-batch.
-void append_switches(const Layout& degrees, const Layout& base, const SearchLimits& limits,
+void append_switches(const Layout& degrees, const Layout& base, const SearchLimits& limits, std::int64_t layers,
                      std::vector<Layout>& layouts) {
-  const bool pipelined = degrees.pipeline > 1;
-  const std::vector<ScheduleKind> schedules =
-      pipelined ? std::vector{ScheduleKind::k1f1b, ScheduleKind::kGpipe} : std::vector{ScheduleKind::k1f1b};
-  for (const ScheduleKind schedule : schedules) {
+  for (const auto& [schedule, chunks] : schedules(degrees, limits, layers)) {
     for (const Recompute recompute : {Recompute::kNone, Recompute::kFull}) {
       for (const bool sequence_parallel : off_and_on(degrees.tensor > 1, false)) {
         for (const bool sharded : off_and_on(degrees.data > 1, false)) {
           for (const bool overlap : off_and_on(degrees.data > 1 && limits.vary_overlap, base.overlap_gradient_reduce)) {
             Layout layout = degrees;
             layout.schedule = schedule;
+            layout.chunks_per_stage = chunks;
             layout.recompute = recompute;
             layout.sequence_parallel = sequence_parallel;
             layout.zero_stage = sharded ? 1 : 0;
@@ -69,7 +85,7 @@ std::vector<Layout> search_space(const ModelSpec& model, const Training& trainin
       for (const std::int64_t micro_batch : divisors(share, limits.max_micro_batch)) {
         degrees.micro_batch = micro_batch;
         degrees.accumulation = share / micro_batch;
-        append_switches(degrees, base, limits, layouts);
+        append_switches(degrees, base, limits, model.layers, layouts);
       }
     }
   }

@@ -1,10 +1,10 @@
 // SearchSpace: the layouts that a planner considers for a model, a batch and a number of ranks.
 //
 // Every tp, pp, dp with tp pp dp = ranks; every micro-batch size that divides a data-parallel rank's share of
-// the batch; ZeRO 0 and 1; GPipe and 1F1B; recompute none and full; sequence parallelism on and off; overlap
-// of the gradient reduction on and off. Switches that change nothing are left out (sequence parallelism with
-// tp 1, schedules with pp 1, ZeRO and overlap with dp 1). Context and expert parallelism, interleaving and
-// ZeRO 2 and 3 are not searched.
+// the batch; ZeRO 0 and 1; GPipe, 1F1B and interleaved 1F1B with 2, 4, 8 chunks per stage; recompute none and full;
+// sequence parallelism on and off; overlap of the gradient reduction on and off. Switches that change nothing are left
+// out (sequence parallelism with tp 1, schedules with pp 1, ZeRO and overlap with dp 1). Context and expert parallelism
+// and ZeRO 2 and 3 are not searched.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,7 @@ namespace trainyard::simulator {
 struct SearchLimits {
   int max_tensor = 64;
   std::int64_t max_micro_batch = 64;
+  int max_chunks = 8;
   bool vary_overlap = true;  // off: overlap on
 };
 

@@ -172,16 +172,21 @@ Seconds overlapped(Seconds a, Seconds b, const OverlapSlowdown& slowdown) {
 }
 
 Seconds pipeline_time(const std::vector<Seconds>& stages, Seconds transfer, std::int64_t microbatches,
-                      ScheduleKind schedule) {
+                      ScheduleKind schedule, int chunks) {
   const std::size_t p = stages.size();
   Seconds period;
   Seconds through;  // work of stages j.. and the transfers between them, there and back
   for (std::size_t j = p; j-- > 0;) {
     through += stages[j] + (j + 1 < p ? 2.0 * transfer : Seconds());
     period = max(period, stages[j]);
-    if (schedule != ScheduleKind::kGpipe) {
+    if (schedule == ScheduleKind::k1f1b) {
       period = max(period, through / static_cast<double>(p - j));
     }
+  }
+  if (schedule == ScheduleKind::kInterleaved) {
+    const double crossings = 2.0 * chunks * (static_cast<double>(p) - 1.0) / static_cast<double>(p);
+    return period + (through - period) / static_cast<double>(chunks) +
+           static_cast<double>(microbatches - 1) * (period + crossings * transfer);
   }
   return through + static_cast<double>(microbatches - 1) * period;
 }
@@ -209,7 +214,8 @@ SummaryPrice price(const StepSummary& summary, const Layout& layout, const Price
     norm_reduction = max(norm_reduction, times.norm_reduction);
     optimizer = max(optimizer, times.optimizer);
   }
-  const Seconds pipeline = pipeline_time(per_microbatch, transfer, summary.microbatches, layout.schedule);
+  const Seconds pipeline =
+      pipeline_time(per_microbatch, transfer, summary.microbatches, layout.schedule, layout.chunks_per_stage);
   result.parts.pipeline = pipeline - slowest;
   result.parts.gradient_exposed = reduction_left;
   result.parts.update = norm + norm_reduction + optimizer;

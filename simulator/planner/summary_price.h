@@ -7,6 +7,11 @@
 //   period, GPipe = max_s t_s
 //   period, 1F1B  = max( max_s t_s, max_j (sum_{s>=j} t_s + 2 (p-1-j) x) / (p-j) )
 //
+// Interleaved, v chunks a stage: the fill sum_s t_s - t_max shrinks to a v-th, and each micro-batch crosses
+// v times as many boundaries:
+//
+//   step = max_s t_s + (sum_s t_s - max_s t_s + 2 (p-1) x) / v + (m-1) (max_s t_s + 2 v x (p-1)/p) + tail
+//
 // The second term of 1F1B's is its longest dependency cycle: stage j has p-j micro-batches under way, and the
 // next forward waits for the backward that came all the way back. Equal stages and x = 0 give
 // (m + p - 1)(t_f + t_b) (Narayanan et al. 2021, section 2.2).
@@ -44,6 +49,6 @@ Seconds overlapped(Seconds a, Seconds b, const OverlapSlowdown& slowdown);
 
 // The recurrence above for given stage times; without tail.
 Seconds pipeline_time(const std::vector<Seconds>& stages, Seconds transfer, std::int64_t microbatches,
-                      ScheduleKind schedule);
+                      ScheduleKind schedule, int chunks = 1);
 
 }  // namespace trainyard::simulator

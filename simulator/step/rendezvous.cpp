@@ -11,11 +11,12 @@
 namespace trainyard::simulator {
 namespace {
 
-// A line of communications of one role that are met in order: a group's collectives, or the transfers of one
+// Communications of one role that are met in order: a group's collectives, or the one transfer of a tag on a
 // pipeline stream.
 struct Line {
   bool transfer = false;
   std::int32_t index = 0;  // GroupId, or Stream
+  std::uint64_t tag = 0;   // of a transfer
   friend auto operator<=>(const Line&, const Line&) = default;
 };
 
@@ -56,8 +57,9 @@ Lines collect_lines(const Program& program, const InstructionTable& table) {
         continue;
       }
       const bool transfer = is_transfer(*instruction.communication);
-      const Line line{transfer, transfer ? static_cast<std::int32_t>(instruction.stream)
-                                         : instruction.communication->group.value()};
+      const Line line{
+          transfer, transfer ? static_cast<std::int32_t>(instruction.stream) : instruction.communication->group.value(),
+          transfer ? instruction.communication->tag : 0};
       lines[{r, line}].push_back(table.first[r] + static_cast<std::uint32_t>(i));
     }
   }
@@ -110,9 +112,10 @@ Rendezvous::Rendezvous(const Program& program, const InstructionTable& table) : 
   for (const auto& [key, own] : lines) {
     const Role& role = program.roles[key.role];
     const Communication& example = *table.at(program, own.front()).communication;
-    const Line line{key.line.transfer, key.line.transfer
-                                           ? static_cast<std::int32_t>(other_side(static_cast<Stream>(key.line.index)))
-                                           : key.line.index};
+    const Line line{
+        key.line.transfer,
+        key.line.transfer ? static_cast<std::int32_t>(other_side(static_cast<Stream>(key.line.index))) : key.line.index,
+        key.line.tag};
     for (const std::size_t peer : peer_roles(program, role, example)) {
       const auto theirs = lines.find({peer, line});
       check(theirs != lines.end() && theirs->second.size() == own.size(),

@@ -1,8 +1,8 @@
 // Rendezvous: which instructions of which roles meet in a communication.
 //
 // One representative rank stands for each role. The members of its group have roles too; the k-th collective
-// that a role posts on a group meets the k-th of each of those roles, and the k-th send in a direction of the
-// pipeline the k-th receive of the peer's role. A role's own view may differ from its peers' (roles of unlike
+// that a role posts on a group meets the k-th of each of those roles, and a send the receive of the peer's role
+// that carries its tag. A role's own view may differ from its peers' (roles of unlike
 // ranks merge), so that each side is listed apart: an instruction begins when all that it meets are posted.
 #pragma once
 

@@ -34,6 +34,7 @@ class RoleWriter {
     communication.kind = sends ? CommunicationKind::kSend : CommunicationKind::kRecv;
     communication.group = GroupId(2);
     communication.peer_stage = peer_stage;
+    communication.tag = static_cast<std::uint64_t>(microbatch);
     communication.payload = ByteCount(1024);
     instruction.communication = communication;
     return add(std::move(instruction), std::move(waits));
