@@ -145,7 +145,7 @@ class GlooCommunicator final : public Communicator {
   template <class Function>
   void run_collective(Stream stream, const GroupHandle& group, CommunicationKind kind, Function function) {
     const std::uint64_t sequence = sequences_[group.key]++;
-    const Call call{to_string(kind).data(), kind, group.key, collective_slot(group.key, sequence)};
+    const Call call{to_string(kind), kind, group.key, collective_slot(group.key, sequence)};
     post(stream, group, call, std::move(function));
   }
 

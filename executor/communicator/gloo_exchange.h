@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "executor/communicator/communicator.h"
@@ -15,7 +16,7 @@ namespace trainyard::executor {
 
 // One operation as posted.
 struct Call {
-  const char* operation = "";
+  std::string_view operation;                   // a literal
   std::optional<CommunicationKind> counted_as;  // none: a barrier
   std::uint64_t group_or_tag = 0;
   std::uint64_t slot = 0;  // step 0's, see message_slot.h

@@ -93,7 +93,7 @@ void GlooLink::abort(const std::string& why) {
   }
 }
 
-void GlooLink::require_alive(const char* operation) {
+void GlooLink::require_alive(std::string_view operation) {
   {
     const std::scoped_lock lock(mutex_);
     if (!aborted_) {
@@ -103,7 +103,7 @@ void GlooLink::require_alive(const char* operation) {
   throw_aborted(operation);
 }
 
-void GlooLink::throw_aborted(const char* operation) {
+void GlooLink::throw_aborted(std::string_view operation) {
   std::string why;
   {
     const std::scoped_lock lock(mutex_);

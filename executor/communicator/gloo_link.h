@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 
 #include "core/program/communication.h"
@@ -20,7 +21,7 @@ namespace trainyard::executor {
 
 // Where a message belongs, for error texts: "all_reduce in group 7, step 1".
 struct MessageName {
-  const char* operation = "";
+  std::string_view operation;  // a literal
   std::uint64_t group_or_tag = 0;
   int step = 0;
 };
@@ -53,7 +54,7 @@ class GlooLink {
 
   // The first reason given stays. Safe from any thread.
   void abort(const std::string& why);
-  void require_alive(const char* operation);  // throws Error once aborted
+  void require_alive(std::string_view operation);  // throws Error once aborted
 
   void count(CommunicationKind kind, std::int64_t bytes, bool opens_message);
   CommunicatorCounters counters() const;
@@ -62,7 +63,7 @@ class GlooLink {
   std::unique_ptr<Pending> post(int peer, bool is_send, MessageName name, std::uint64_t slot, void* data,
                                 std::int64_t bytes);
   [[noreturn]] void fail(const Pending& pending, const std::string& what, std::chrono::milliseconds waited);
-  [[noreturn]] void throw_aborted(const char* operation);
+  [[noreturn]] void throw_aborted(std::string_view operation);
   std::string describe(const Pending& pending) const;
 
   int rank_;
