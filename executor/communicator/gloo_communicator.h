@@ -26,7 +26,9 @@ struct GlooOptions {
   std::string prefix;                  // in front of the store's keys: job and generation
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(60);
   std::chrono::milliseconds timeout = std::chrono::minutes(5);  // of one wait for a peer
-  std::int64_t slice_bytes = std::int64_t{512} << 10;           // the same on all ranks
+  // Of what is received before it is added; the same on all ranks. CPU time of a 64 MiB ring all-reduce on 2
+  // ranks of the 2-core reference machine: 33-38 ms a rank with 512 KiB, 43 in one piece, 69 with 128 KiB.
+  std::int64_t slice_bytes = std::int64_t{512} << 10;
 };
 
 // Runs a function in a stream's order, as Device::host_function does.

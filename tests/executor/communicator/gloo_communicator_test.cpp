@@ -262,7 +262,7 @@ TEST(Gloo, abort_releases_a_blocked_collective_at_once_and_later_calls_fail) {
       EXPECT_NE(error.problem().find("the test says so"), std::string::npos) << error.what();
       EXPECT_NE(error.problem().find("all_reduce"), std::string::npos) << error.what();
     }
-    EXPECT_LT(Clock::now() - begin, std::chrono::milliseconds(50));
+    EXPECT_LT(Clock::now() - begin, std::chrono::milliseconds(500));  // 1 ms on an idle machine
     EXPECT_THROW(all_reduce(), Error);
     EXPECT_THROW(self.communicator.barrier(), Error);
   });
@@ -303,7 +303,7 @@ TEST(Gloo, a_rank_that_leaves_fails_all_others_soon) {
     self.communicator.all_reduce(Stream::kData, self.group, CollectiveAlgorithm::kRing, data.data(),
                                  even_boundaries(100'000, 4), DataType::kFp32, ReduceOp::kSum);
     EXPECT_THROW(self.streams.synchronize(), Error);
-    EXPECT_LT(Clock::now() - begin, std::chrono::milliseconds(1000));
+    EXPECT_LT(Clock::now() - begin, std::chrono::milliseconds(2000));  // the timeout is 5 minutes
   });
 }
 

@@ -97,7 +97,9 @@ TEST(LocalLauncher, ranks_that_ignore_sigterm_are_killed) {
 }
 
 TEST(LocalLauncher, a_rank_killed_in_a_collective_ends_the_job_under_2_s) {
-  const LaunchResult result = launch_local(launching(4, {"rank1-dies"}));
+  LaunchOptions options = launching(4, {"rank1-dies"});
+  options.terminate_after = milliseconds(1500);  // so that a busy machine does not cut the others short
+  const LaunchResult result = launch_local(options);
   ASSERT_TRUE(result.failure);
   EXPECT_EQ(result.failure->rank, 1);
   EXPECT_EQ(result.failure->cause, "killed by signal 9 (SIGKILL)");
@@ -108,7 +110,8 @@ TEST(LocalLauncher, a_rank_killed_in_a_collective_ends_the_job_under_2_s) {
 
 TEST(LocalLauncher, a_stopped_rank_is_found_by_its_heartbeat_and_the_others_are_released) {
   LaunchOptions options = launching(3, {"rank1-stops"});
-  options.heartbeat_timeout = milliseconds(1000);
+  options.heartbeat_timeout = milliseconds(2000);
+  options.terminate_after = milliseconds(1000);
   std::string said_by_2;
   options.on_output = [&](int rank, OutputStream, std::string_view bytes) {
     if (rank == 2) {
@@ -118,7 +121,7 @@ TEST(LocalLauncher, a_stopped_rank_is_found_by_its_heartbeat_and_the_others_are_
   const LaunchResult result = launch_local(options);
   ASSERT_TRUE(result.failure);
   EXPECT_EQ(result.failure->rank, 1);
-  EXPECT_EQ(result.failure->cause, "no heartbeat for 1000 ms");
+  EXPECT_EQ(result.failure->cause, "no heartbeat for 2000 ms");
   EXPECT_EQ(result.exits[0], "exited with 4");
   EXPECT_EQ(result.exits[1], "killed by signal 9 (SIGKILL)");
   EXPECT_NE(said_by_2.find("rank 1 no heartbeat"), std::string::npos) << said_by_2;
