@@ -135,13 +135,27 @@ std::vector<ComparedTime> table(const std::map<std::string, double>& predicted,
   return result;
 }
 
+void set_own_errors(StepComparison& comparison) {
+  for (ComparedTime& term : comparison.terms) {
+    const auto movement = std::find_if(comparison.movement.begin(), comparison.movement.end(),
+                                       [&](const ComparedTime& row) { return row.name == term.name; });
+    if (term.name == kWaiting) {
+      term.own_error = Seconds();
+    } else if (movement == comparison.movement.end()) {
+      term.own_error = term.error();
+    } else if (movement->measured > Seconds()) {
+      term.own_error = movement->error() * (term.measured / movement->measured);
+    }
+  }
+}
+
 void rank_by_share(StepComparison& comparison) {
   double sum = 0.0;
   for (const ComparedTime& term : comparison.terms) {
-    sum += term.name == kWaiting ? 0.0 : std::abs(term.error().si());
+    sum += std::abs(term.own_error.si());
   }
   for (ComparedTime& term : comparison.terms) {
-    term.share = term.name == kWaiting || sum == 0.0 ? 0.0 : std::abs(term.error().si()) / sum;
+    term.share = sum == 0.0 ? 0.0 : std::abs(term.own_error.si()) / sum;
   }
   std::stable_sort(comparison.terms.begin(), comparison.terms.end(), [](const ComparedTime& a, const ComparedTime& b) {
     return std::pair(a.name == kWaiting, -a.share) < std::pair(b.name == kWaiting, -b.share);
@@ -207,6 +221,7 @@ StepComparison compare_steps(const Program& program, const Trace& predicted, std
   comparison.terms = table(plan.terms, runs.terms);
   comparison.kinds = table(plan.kinds, runs.kinds);
   comparison.movement = table(plan.movement, runs.movement);
+  set_own_errors(comparison);
   rank_by_share(comparison);
   return comparison;
 }

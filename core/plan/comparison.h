@@ -7,10 +7,13 @@
 //   waiting        the rest: bubble, peers that come late, hand-over between streams
 // Each is the mean over ranks and steps. A predicted trace holds one rank per role; its ranks share it.
 //
-//   error of a term = predicted - measured,   share = |error| / sum over terms but waiting of |error|
+//   own error of a term = predicted - measured            compute
+//                         of the data movement, times the part of it that the measured run exposed
+//                                                         communication
+//   share = |own error| / sum of them over all terms
 //
-// Waiting has no share: it follows from the others. The largest share names where the cost model is off; a
-// term whose own time is wrong by 10 % stands out, whatever waiting it causes elsewhere.
+// Waiting has no own error, and neither has a communication that compute covers more or less of than before:
+// both follow from the others. The largest share names where the cost model is off.
 #pragma once
 
 #include <cstddef>
@@ -29,6 +32,7 @@ struct ComparedTime {
   std::string name;  // "mlp backward_weight", "all_reduce tensor", "optimizer"
   Seconds predicted;
   Seconds measured;
+  Seconds own_error;  // of terms
   double share = 0.0;
   Seconds error() const { return predicted - measured; }
 };
@@ -47,7 +51,7 @@ struct StepComparison {
   std::vector<ComparedTime> terms;     // by share, largest first; waiting last
   std::vector<ComparedTime> kinds;     // by InstructionKind: slices as they stand, waiting for peers included
   std::vector<ComparedTime> movement;  // communications: all data movement, hidden or not
-  // The first term, unless all errors are zero.
+  // The first term, unless all own errors are zero.
   std::optional<std::size_t> largest;
 };
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -20,13 +22,14 @@ struct Line {
   friend auto operator<=>(const Line&, const Line&) = default;
 };
 
-struct LineKey {
-  std::size_t role = 0;
+struct Entry {
   Line line;
-  friend auto operator<=>(const LineKey&, const LineKey&) = default;
+  std::uint32_t instruction = 0;
 };
 
-using Lines = std::map<LineKey, std::vector<std::uint32_t>>;
+// One role's communications by line, in the order of the program within each.
+using Entries = std::vector<Entry>;
+using Run = std::span<const Entry>;
 
 Stream other_side(Stream stream) {
   switch (stream) {
@@ -48,22 +51,37 @@ bool is_transfer(const Communication& communication) {
   return communication.kind == CommunicationKind::kSend || communication.kind == CommunicationKind::kRecv;
 }
 
-Lines collect_lines(const Program& program, const InstructionTable& table) {
-  Lines lines;
-  for (std::size_t r = 0; r < program.roles.size(); ++r) {
-    for (std::size_t i = 0; i < program.roles[r].instructions.size(); ++i) {
-      const Instruction& instruction = program.roles[r].instructions[i];
-      if (!instruction.communication) {
-        continue;
-      }
-      const bool transfer = is_transfer(*instruction.communication);
-      const Line line{
-          transfer, transfer ? static_cast<std::int32_t>(instruction.stream) : instruction.communication->group.value(),
-          transfer ? instruction.communication->tag : 0};
-      lines[{r, line}].push_back(table.first[r] + static_cast<std::uint32_t>(i));
+Entries collect_entries(const Role& role, std::uint32_t first) {
+  Entries entries;
+  for (const Instruction& instruction : role.instructions) {
+    if (!instruction.communication) {
+      continue;
     }
+    const Communication& communication = *instruction.communication;
+    const bool transfer = is_transfer(communication);
+    const Line line{transfer, transfer ? static_cast<std::int32_t>(instruction.stream) : communication.group.value(),
+                    transfer ? communication.tag : 0};
+    entries.push_back({line, first + static_cast<std::uint32_t>(instruction.id.value())});
   }
-  return lines;
+  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.line < b.line; });
+  return entries;
+}
+
+Run run_of(const Entries& entries, const Line& line) {
+  struct ByLine {
+    bool operator()(const Entry& entry, const Line& other) const { return entry.line < other; }
+    bool operator()(const Line& other, const Entry& entry) const { return other < entry.line; }
+  };
+  const auto [first, last] = std::equal_range(entries.begin(), entries.end(), line, ByLine{});
+  return {first, last};
+}
+
+Line opposite(const Line& line) {
+  Line result = line;
+  if (line.transfer) {
+    result.index = static_cast<std::int32_t>(other_side(static_cast<Stream>(line.index)));
+  }
+  return result;
 }
 
 // The roles that `role` meets on a line, itself left out unless it meets another rank of its own.
@@ -89,10 +107,52 @@ std::vector<std::size_t> peer_roles(const Program& program, const Role& role, co
 }
 
 void check_meeting(const Program& program, const InstructionTable& table, std::uint32_t a, std::uint32_t b) {
-  check(table.at(program, a).communication->payload == table.at(program, b).communication->payload,
-        "the two sides of a communication must carry as many bytes: role " + std::to_string(table.role[a]) +
-            " instruction " + std::to_string(a - table.first[table.role[a]]) + ", role " +
-            std::to_string(table.role[b]) + " instruction " + std::to_string(b - table.first[table.role[b]]));
+  if (table.at(program, a).communication->payload == table.at(program, b).communication->payload) {
+    return;
+  }
+  check(false, "the two sides of a communication must carry as many bytes: role " + std::to_string(table.role[a]) +
+                   " instruction " + std::to_string(a - table.first[table.role[a]]) + ", role " +
+                   std::to_string(table.role[b]) + " instruction " + std::to_string(b - table.first[table.role[b]]));
+}
+
+using Meeting = std::pair<std::uint32_t, std::uint32_t>;  // (posted, who waits for it)
+
+// Pairs one line of role r with the same line of each of its peers.
+void meet(const Program& program, const InstructionTable& table, std::size_t r, Run own, std::size_t peer, Run theirs,
+          std::vector<Meeting>& meetings) {
+  if (theirs.size() != own.size()) {
+    check(false, "roles " + std::to_string(r) + " and " + std::to_string(peer) +
+                     " must post as many communications to each other");
+  }
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    check_meeting(program, table, own[k].instruction, theirs[k].instruction);
+    meetings.emplace_back(theirs[k].instruction, own[k].instruction);
+  }
+}
+
+std::vector<Meeting> find_meetings(const Program& program, const InstructionTable& table) {
+  std::vector<Entries> entries;
+  for (std::size_t r = 0; r < program.roles.size(); ++r) {
+    entries.push_back(collect_entries(program.roles[r], table.first[r]));
+  }
+  std::vector<Meeting> meetings;
+  for (std::size_t r = 0; r < program.roles.size(); ++r) {
+    std::map<std::pair<GroupId, std::optional<int>>, std::vector<std::size_t>> peers;
+    for (std::size_t next = 0; next < entries[r].size();) {
+      const Run own = run_of(entries[r], entries[r][next].line);
+      next += own.size();
+      const Communication& example = *table.at(program, own.front().instruction).communication;
+      const auto [known, added] = peers.try_emplace({example.group, example.peer_stage});
+      if (added) {
+        known->second = peer_roles(program, program.roles[r], example);
+      }
+      for (const std::size_t peer : known->second) {
+        meet(program, table, r, own, peer, run_of(entries[peer], opposite(own.front().line)), meetings);
+      }
+    }
+  }
+  std::sort(meetings.begin(), meetings.end());
+  return meetings;
 }
 
 }  // namespace
@@ -107,31 +167,11 @@ InstructionTable::InstructionTable(const Program& program) {
 }
 
 Rendezvous::Rendezvous(const Program& program, const InstructionTable& table) : others_(table.size(), 0) {
-  const Lines lines = collect_lines(program, table);
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> meetings;  // (posted, who waits for it)
-  for (const auto& [key, own] : lines) {
-    const Role& role = program.roles[key.role];
-    const Communication& example = *table.at(program, own.front()).communication;
-    const Line line{
-        key.line.transfer,
-        key.line.transfer ? static_cast<std::int32_t>(other_side(static_cast<Stream>(key.line.index))) : key.line.index,
-        key.line.tag};
-    for (const std::size_t peer : peer_roles(program, role, example)) {
-      const auto theirs = lines.find({peer, line});
-      check(theirs != lines.end() && theirs->second.size() == own.size(),
-            "roles " + std::to_string(key.role) + " and " + std::to_string(peer) +
-                " must post as many communications to each other");
-      for (std::size_t k = 0; k < own.size(); ++k) {
-        check_meeting(program, table, own[k], theirs->second[k]);
-        meetings.emplace_back(theirs->second[k], own[k]);
-        ++others_[own[k]];
-      }
-    }
-  }
-  std::sort(meetings.begin(), meetings.end());
+  const std::vector<Meeting> meetings = find_meetings(program, table);
   offsets_.assign(table.size() + 1, 0);
   for (const auto& [posted, waiter] : meetings) {
     ++offsets_[posted + 1];
+    ++others_[waiter];
     waiters_.push_back(waiter);
   }
   for (std::size_t i = 0; i < table.size(); ++i) {

@@ -116,6 +116,27 @@ TEST(SummaryPrice, IsNearTheSimulationOfTheProgram) {
   EXPECT_LT(sum / layouts, 0.08);
 }
 
+// Interleaving: the same, with two chunks a stage.
+TEST(SummaryPrice, IsNearTheSimulationOfInterleavedPrograms) {
+  const DeviceProfile profile = small_machine();
+  const auto kernels = kernel_cost(profile, 4);
+  const auto collectives = collective_cost(profile, 4);
+  for (const std::int64_t accumulation : {4, 8, 16}) {
+    Layout layout;
+    layout.pipeline = 2;
+    layout.data = 2;
+    layout.micro_batch = 2;
+    layout.accumulation = accumulation;
+    layout.schedule = ScheduleKind::kInterleaved;
+    layout.chunks_per_stage = 2;
+    const Plan plan = testing::tiny_plan(layout);
+    const auto outcome = simulate_plan(plan, profile, TraceDetail::kNone);
+    const double simulated = std::get<Simulation>(outcome).estimate.step_time.si();
+    const SummaryPrice priced = price(summarize(plan), layout, {profile, *kernels, *collectives, 4});
+    EXPECT_NEAR(priced.step_time.si() / simulated, 1.0, 0.15) << describe(layout);
+  }
+}
+
 TEST(SimulatePlan, ASlowerNetworkNeverSpeedsUpAStep) {
   for (const Layout& layout : testing::layouts_of(4)) {
     double before = 0.0;
