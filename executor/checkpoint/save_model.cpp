@@ -1,0 +1,87 @@
+#include "executor/checkpoint/save_model.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <system_error>
+
+#include "core/document/write_file.h"
+#include "core/error.h"
+#include "core/model/huggingface.h"
+#include "executor/checkpoint/safetensors_file.h"
+
+namespace trainyard::executor {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+void create(const fs::path& folder, const fs::path& temporary, const ModelSpec& model) {
+  std::error_code failure;
+  fs::create_directories(folder, failure);
+  if (failure) {
+    throw Error("can't be made: " + failure.message(), folder.string());
+  }
+  std::vector<NamedShape> shapes;
+  for (const Parameter& parameter : parameters(model)) {
+    shapes.push_back({parameter.name, parameter.shape});
+  }
+  create_safetensors(temporary, place_back_to_back(shapes));
+}
+
+// Replicas hold the same bytes: one of them writes.
+bool writes(const TensorSlice& slice, const BucketParameter& placed, const Coordinates& at) {
+  return !slice.values.empty() && at.data == 0 && (at.tensor == 0 || !placed.tensor_replicated);
+}
+
+void write_slices(Worker& worker, const fs::path& temporary) {
+  SafetensorsWriter writer(temporary);
+  const std::vector<TensorSlice> slices = worker.parameters();
+  std::size_t next = 0;
+  for (const Bucket& bucket : worker.role().buckets) {
+    for (const BucketParameter& placed : bucket.parameters) {
+      const TensorSlice& slice = slices[next++];
+      if (writes(slice, placed, worker.coordinates())) {
+        writer.write(slice.parameter.name, slice.ranges, slice.values);
+      }
+    }
+  }
+  writer.flush();
+}
+
+void flush_folder(const fs::path& folder) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor >= 0) {
+    ::fsync(descriptor);
+    ::close(descriptor);
+  }
+}
+
+void publish(const fs::path& folder, const fs::path& temporary, const ModelSpec& model) {
+  std::error_code failure;
+  fs::rename(temporary, folder / "model.safetensors", failure);
+  if (failure) {
+    throw Error("can't be given its name: " + failure.message(), temporary.string());
+  }
+  write_file(folder / "config.json", huggingface_config(model));
+  flush_folder(folder);
+}
+
+}  // namespace
+
+void save_model(Worker& worker, Communicator& communicator, const fs::path& folder) {
+  const fs::path temporary = folder / "model.safetensors.partial";
+  const bool first = communicator.rank() == Rank(0);
+  if (first) {
+    create(folder, temporary, worker.plan().model);
+  }
+  communicator.barrier();
+  write_slices(worker, temporary);
+  communicator.barrier();
+  if (first) {
+    publish(folder, temporary, worker.plan().model);
+  }
+  communicator.barrier();
+}
+
+}  // namespace trainyard::executor

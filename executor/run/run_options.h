@@ -1,0 +1,31 @@
+// RunOptions: how to run a plan; what the launcher hands to each rank's process.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/units/quantity.h"
+
+namespace trainyard::executor {
+
+struct RunOptions {
+  std::filesystem::path folder;                          // of the run, see run_files.h
+  std::filesystem::path data;                            // raw text
+  std::optional<std::filesystem::path> initial_weights;  // folder in Hugging Face's form; unset: random
+  std::optional<std::int64_t> steps;                     // stop earlier than the plan says
+  int threads_per_rank = 1;
+  int traced_steps = 3;  // the last ones; trace.json holds the one of median duration. 0: no trace
+  std::optional<std::int64_t> evaluate_every;  // steps; the held-back text is always evaluated at the end
+  std::int64_t evaluation_batches = 8;         // at most, of as many sequences as a step
+  std::optional<FlopsPerSecond> peak_rate;     // of one rank, what MFU divides by
+  bool save_model = true;
+};
+
+// To the arguments after the hidden verb `rank`, and back. from_arguments throws Error naming the argument.
+std::vector<std::string> to_arguments(const RunOptions& options);
+RunOptions from_arguments(const std::vector<std::string>& arguments);
+
+}  // namespace trainyard::executor

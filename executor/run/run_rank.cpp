@@ -1,0 +1,252 @@
+#include "executor/run/run_rank.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "core/error.h"
+#include "core/model/model_flops.h"
+#include "core/plan/run_record.h"
+#include "executor/checkpoint/model_weights.h"
+#include "executor/checkpoint/save_model.h"
+#include "executor/communicator/gloo_communicator.h"
+#include "executor/data/byte_text.h"
+#include "executor/data/sampler.h"
+#include "executor/device/cpu_device.h"
+#include "executor/run/process_memory.h"
+#include "executor/run/rank_statistics.h"
+#include "executor/run/run_files.h"
+#include "executor/run/step_trace.h"
+#include "executor/supervisor/watcher.h"
+#include "executor/worker/weight_initializer.h"
+#include "executor/worker/worker.h"
+
+namespace trainyard::executor {
+
+namespace {
+
+// Device and communicator of a rank, each of which stops the other when it fails.
+class Connection {
+ public:
+  Connection(const RankEnvironment& environment, int threads)
+      : store_(environment.store),
+        device_(
+            make_cpu_device({.threads = threads, .on_failure = [this] { abort("work on another stream failed"); }})),
+        communicator_(make_gloo_communicator(*device_, store_, Rank(environment.rank), environment.size,
+                                             {.prefix = environment.prefix})) {
+    reachable_ = communicator_.get();
+    watcher_ = std::make_unique<Watcher>(environment, [this](const std::string& why) { abort(why); });
+  }
+  ~Connection() {
+    watcher_.reset();
+    reachable_ = nullptr;
+  }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  Store& store() { return store_; }
+  Device& device() { return *device_; }
+  Communicator& communicator() { return *communicator_; }
+
+ private:
+  void abort(const std::string& why) {
+    if (Communicator* communicator = reachable_.load()) {
+      communicator->abort(why);
+    }
+  }
+
+  StoreClient store_;
+  std::atomic<Communicator*> reachable_ = nullptr;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Communicator> communicator_;
+  std::unique_ptr<Watcher> watcher_;
+};
+
+std::string counts_key(const RankEnvironment& environment, int rank) {
+  return environment.prefix + "counts/" + std::to_string(rank);
+}
+
+class RankRun {
+ public:
+  RankRun(const Plan& plan, const RunOptions& options, const RankEnvironment& environment, const RecordSink& sink)
+      : plan_(plan),
+        options_(options),
+        environment_(environment),
+        sink_(sink),
+        text_(options.data, plan.training.sequence),
+        connection_(environment, options.threads_per_rank),
+        worker_(plan, connection_.device(), connection_.communicator()),
+        statistics_(connection_.device(), connection_.communicator()) {
+    files_.folder = options.folder;
+    steps_ = std::min(options.steps.value_or(plan.training.steps), plan.training.steps);
+    if (rank_zero()) {
+      record_ = std::make_unique<LineFile>(files_.record());
+    }
+  }
+
+  void run() {
+    write_header();
+    worker_.set_parameters(options_.initial_weights ? open_weights(*options_.initial_weights, plan_.model)
+                                                    : random_weights(plan_.model, plan_.training));
+    for (step_ = 0; step_ < steps_; ++step_) {
+      train_step();
+    }
+    evaluate();
+    if (options_.save_model) {
+      save_model(worker_, connection_.communicator(), files_.model());
+    }
+    write_trace();
+    write_counts();
+    connection_.communicator().barrier();
+  }
+
+  std::int64_t step() const { return step_; }
+
+ private:
+  bool rank_zero() const { return environment_.rank == 0; }
+
+  void record(const std::string& line) {
+    record_->append(line);
+    sink_(line);
+  }
+
+  void write_header() {
+    if (!rank_zero()) {
+      return;
+    }
+    RunHeader header;
+    header.plan_hash = content_hash(to_json(plan_));
+    header.program_hash = worker_.program().hash;
+    header.device = connection_.device().name();
+    header.ranks = environment_.size;
+    header.threads_per_rank = options_.threads_per_rank;
+    header.provenance.version = tool_version();
+    header.provenance.inputs["plan"] = header.plan_hash;
+    header.provenance.inputs["data"] = data_hash();
+    record(to_json_line(header));
+  }
+
+  std::string data_hash() const {
+    const auto all = text_.all();
+    return content_hash({reinterpret_cast<const char*>(all.data()), all.size()});
+  }
+
+  void train_step() {
+    const bool traced = step_ >= steps_ - options_.traced_steps;
+    const StepTokens tokens = training_tokens(text_.training(), plan_, step_, worker_.coordinates().data);
+    StepResult result = worker_.train(step_, tokens, traced);
+    std::array<std::int64_t, RankStatistics::kNumbers> largest{result.duration, resident_peak().value()};
+    statistics_.maximum(largest);
+    if (traced) {
+      traces_.push_back(rank_trace(worker_.program(), Rank(environment_.rank), step_, result.clocks));
+      durations_.push_back(largest[0]);
+    }
+    counted_ = std::move(result.counted);
+    if (rank_zero()) {
+      record(to_json_line(step_record(result, largest[0], ByteCount(largest[1]))));
+    }
+    const std::int64_t done = step_ + 1;
+    if (options_.evaluate_every && done % *options_.evaluate_every == 0 && done < steps_) {
+      evaluate();
+    }
+    if (plan_.checkpoint.every_steps && done % *plan_.checkpoint.every_steps == 0 && done < steps_) {
+      save_model(worker_, connection_.communicator(), files_.checkpoint(done));
+    }
+  }
+
+  StepRecord step_record(const StepResult& result, Nanoseconds duration, ByteCount resident) const {
+    StepRecord step;
+    step.step = step_;
+    step.loss = result.loss;
+    step.gradient_norm = result.gradient_norm;
+    step.learning_rate = result.learning_rate;
+    step.step_time = to_seconds(duration);
+    step.tokens_per_second = static_cast<double>(tokens_per_step()) / step.step_time.si();
+    if (options_.peak_rate) {
+      const Flops needed = model_flops_per_token(plan_.model, plan_.training.sequence, AttentionConvention::kCausal) *
+                           static_cast<double>(tokens_per_step());
+      const Flops possible = *options_.peak_rate * static_cast<double>(environment_.size) * step.step_time;
+      step.mfu = needed / possible;
+    }
+    step.resident = resident;
+    return step;
+  }
+
+  std::int64_t tokens_per_step() const { return plan_.layout.sequences_per_step() * plan_.training.sequence; }
+
+  void evaluate() {
+    const std::int64_t windows = window_count(text_.held_back(), plan_.training.sequence);
+    const std::int64_t whole = windows / plan_.layout.sequences_per_step();
+    const std::int64_t batches = std::clamp(whole, std::int64_t{1}, options_.evaluation_batches);
+    double loss = 0;
+    for (std::int64_t batch = 0; batch < batches; ++batch) {
+      loss += worker_.evaluate(evaluation_tokens(text_.held_back(), plan_, batch, worker_.coordinates().data));
+    }
+    if (rank_zero()) {
+      EvaluationRecord evaluation;
+      evaluation.step = std::min(step_ + 1, steps_);
+      evaluation.loss = loss / static_cast<double>(batches);
+      evaluation.unigram_entropy = unigram_entropy(text_.held_back());
+      evaluation.tokens = batches * tokens_per_step();
+      record(to_json_line(evaluation));
+    }
+  }
+
+  void write_trace() {
+    if (!traces_.empty()) {
+      trainyard::write_trace(traces_[median_index(durations_)], files_.rank_trace(Rank(environment_.rank)));
+    }
+  }
+
+  void write_counts() {
+    RankCounts counts;
+    counts.rank = Rank(environment_.rank);
+    counts.volumes = counted_;
+    counts.buffers_allocated = worker_.buffers_allocated();
+    counts.resident_peak = resident_peak();
+    connection_.store().set(counts_key(environment_, environment_.rank), to_json_line(counts));
+    if (!rank_zero()) {
+      return;
+    }
+    for (int rank = 0; rank < environment_.size; ++rank) {
+      const std::string key = counts_key(environment_, rank);
+      if (!connection_.store().wait({key}, std::chrono::minutes(1))) {
+        throw Error("rank " + std::to_string(rank) + " did not report its counts", "run");
+      }
+      record(connection_.store().get(key).value());
+    }
+  }
+
+  const Plan& plan_;
+  const RunOptions& options_;
+  const RankEnvironment& environment_;
+  const RecordSink& sink_;
+  RunFiles files_;
+  ByteText text_;
+  Connection connection_;
+  Worker worker_;
+  RankStatistics statistics_;
+  std::unique_ptr<LineFile> record_;
+  std::int64_t steps_ = 0;
+  std::int64_t step_ = 0;
+  std::vector<Trace> traces_;
+  std::vector<Nanoseconds> durations_;
+  Volumes counted_;
+};
+
+}  // namespace
+
+void run_rank(const Plan& plan, const RunOptions& options, const RankEnvironment& environment, const RecordSink& sink) {
+  RankRun run(plan, options, environment, sink);
+  try {
+    run.run();
+  } catch (const std::exception& failure) {
+    throw Error(failure.what(), "rank " + std::to_string(environment.rank) + ", step " + std::to_string(run.step()));
+  }
+}
+
+}  // namespace trainyard::executor

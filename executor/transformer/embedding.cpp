@@ -1,0 +1,21 @@
+#include "executor/transformer/embedding.h"
+
+namespace trainyard::executor {
+
+void embedding_forward(Device& device, Stream stream, const BlockShape& shape, const float* table,
+                       const std::int32_t* tokens, float* residual) {
+  device.embed_forward(stream, tokens, table, residual, shape.tokens, shape.hidden, shape.vocabulary.begin,
+                       shape.vocabulary.size());
+}
+
+void embedding_backward_weight(Device& device, Stream stream, const BlockShape& shape, const std::int32_t* tokens,
+                               const float* residual_grad, float* table_grad, bool accumulate) {
+  if (!accumulate) {
+    const std::int64_t elements = shape.vocabulary.size() * shape.hidden;
+    device.zero(stream, table_grad, ByteCount(elements * size_of(DataType::kFp32)));
+  }
+  device.embed_backward(stream, tokens, residual_grad, table_grad, shape.tokens, shape.hidden, shape.vocabulary.begin,
+                        shape.vocabulary.size());
+}
+
+}  // namespace trainyard::executor

@@ -1,0 +1,18 @@
+// Embedding segment: tokens [t] -> residual [t, h], the sum over tensor-parallel ranks being the embedding.
+// Rows of the table outside this rank's vocabulary contribute zero.
+#pragma once
+
+#include "executor/device/device.h"
+#include "executor/transformer/block_shape.h"
+
+namespace trainyard::executor {
+
+// table [v, h]
+void embedding_forward(Device& device, Stream stream, const BlockShape& shape, const float* table,
+                       const std::int32_t* tokens, float* residual);
+
+// table_grad [v, h] (+)= ; residual_grad [t, h]
+void embedding_backward_weight(Device& device, Stream stream, const BlockShape& shape, const std::int32_t* tokens,
+                               const float* residual_grad, float* table_grad, bool accumulate);
+
+}  // namespace trainyard::executor

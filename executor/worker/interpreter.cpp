@@ -1,0 +1,183 @@
+#include "executor/worker/interpreter.h"
+
+#include <utility>
+
+#include "core/error.h"
+#include "core/program/wire.h"
+#include "executor/worker/group_table.h"
+#include "executor/worker/optimizer_update.h"
+
+namespace trainyard::executor {
+
+namespace {
+
+std::int64_t query_tile(const Program& program) {
+  for (const Segment& segment : program.segments) {
+    for (const Operation& operation : segment.forward) {
+      if (const auto* attention = std::get_if<Attention>(&operation)) {
+        return attention->query_tile;
+      }
+    }
+  }
+  return 0;  // a program without layers
+}
+
+BindingContext binding_context(const Plan& plan, const Program& program, const Role& role, Rank rank, Device& device,
+                               const std::vector<std::byte*>& addresses, const Constants& constants) {
+  const Coordinates at = program.mesh.coordinates(rank);
+  return {.device = device,
+          .role = role,
+          .segments = program.segments,
+          .addresses = addresses,
+          .shape = block_shape(plan, at.tensor, query_tile(program)),
+          .cosines = constants.cosines,
+          .sines = constants.sines,
+          .coordinates = at,
+          .tensor_size = program.mesh.size(Axis::kTensor)};
+}
+
+}  // namespace
+
+Interpreter::Interpreter(const Plan& plan, const Program& program, Device& device, Communicator& communicator,
+                         const std::vector<std::byte*>& addresses, const Constants& constants, Fault fault)
+    : role_(program.role_of(communicator.rank())),
+      device_(device),
+      communicator_(communicator),
+      groups_(group_table(program, communicator.rank())),
+      awaited_(role_.instructions.size()) {
+  const BindingContext context =
+      binding_context(plan, program, role_, communicator.rank(), device, addresses, constants);
+  for (const Instruction& instruction : role_.instructions) {
+    actions_.push_back(bind(context, plan, instruction, constants, fault));
+    for (const Dependency& wait : instruction.waits) {
+      if (wait.step_offset == 0) {
+        awaited_[wait.instruction.at()] = true;
+      }
+    }
+  }
+}
+
+Action Interpreter::bind(const BindingContext& context, const Plan& plan, const Instruction& instruction,
+                         const Constants& constants, Fault fault) const {
+  switch (instruction.kind) {
+    case InstructionKind::kForward:
+    case InstructionKind::kBackwardInput:
+    case InstructionKind::kBackwardWeight:
+    case InstructionKind::kRecompute:
+      return bind_segment(context, instruction);
+    case InstructionKind::kGradientNorm: {
+      Action norm = bind_gradient_norm(context, instruction);
+      Action scale = fault == Fault::kScaleGradient ? scale_gradient(context, instruction) : Action();
+      if (!scale) {
+        return norm;
+      }
+      return [scale, norm](const StepSettings& settings) {
+        scale(settings);
+        norm(settings);
+      };
+    }
+    case InstructionKind::kOptimizer:
+      return bind_optimizer(context, instruction, plan, constants.clip_scale);
+    case InstructionKind::kReduce: {
+      Action reduce = bind_communication(context, instruction);
+      return fault == Fault::kSkipNormReduce ? keep_norm_gradient(context, instruction, std::move(reduce)) : reduce;
+    }
+    case InstructionKind::kGather:
+    case InstructionKind::kNormReduce:
+    case InstructionKind::kSend:
+    case InstructionKind::kRecv:
+      return bind_communication(context, instruction);
+    case InstructionKind::kFree:
+    case InstructionKind::kAllToAll:
+    case InstructionKind::kSnapshot:
+    case InstructionKind::kOffload:
+      break;
+  }
+  check(false, "the executor's capabilities cover every instruction of a plan it accepts");
+  return {};
+}
+
+Action Interpreter::bind_communication(const BindingContext& context, const Instruction& instruction) const {
+  check(instruction.communication.has_value(), "a communication instruction says what it moves");
+  const bool sends = instruction.communication->kind == CommunicationKind::kSend;
+  const std::vector<BufferId>& touched = sends ? instruction.reads : instruction.writes;
+  check(!touched.empty(), "a communication has a buffer");
+  std::byte* data = context.addresses[touched.front().at()];
+  const bool transfer = sends || instruction.communication->kind == CommunicationKind::kRecv;
+  return transfer ? bind_transfer(instruction, data) : bind_collective(context, instruction, data);
+}
+
+Action Interpreter::bind_collective(const BindingContext& context, const Instruction& instruction,
+                                    std::byte* data) const {
+  const Communication& what = *instruction.communication;
+  const GroupHandle* group = &groups_[what.group.at()];
+  const auto members = static_cast<int>(group->members.size());
+  const std::vector<std::int64_t> boundaries =
+      what.partition ? context.role.buckets[what.partition->at()].boundaries : even_boundaries(what.elements, members);
+  check(boundaries.back() == what.elements, "a partition covers the tensor");
+  const Stream stream = instruction.stream;
+  Communicator* communicator = &communicator_;
+  switch (what.kind) {
+    case CommunicationKind::kAllReduce:
+      return [=, algorithm = what.algorithm, type = what.type, op = what.op](const StepSettings&) {
+        communicator->all_reduce(stream, *group, algorithm, data, boundaries, type, op);
+      };
+    case CommunicationKind::kReduceScatter:
+      return [=, algorithm = what.algorithm, type = what.type](const StepSettings&) {
+        communicator->reduce_scatter(stream, *group, algorithm, data, boundaries, type);
+      };
+    case CommunicationKind::kAllGather:
+      return [=, algorithm = what.algorithm, type = what.type](const StepSettings&) {
+        communicator->all_gather(stream, *group, algorithm, data, boundaries, type);
+      };
+    case CommunicationKind::kBroadcast:
+      return [=, algorithm = what.algorithm, type = what.type, elements = what.elements](const StepSettings&) {
+        communicator->broadcast(stream, *group, algorithm, data, elements, type);
+      };
+    case CommunicationKind::kAllToAll:
+    case CommunicationKind::kSend:
+    case CommunicationKind::kRecv:
+      break;
+  }
+  check(false, "not a collective that works in place");
+  return {};
+}
+
+Action Interpreter::bind_transfer(const Instruction& instruction, std::byte* data) const {
+  const Communication& what = *instruction.communication;
+  check(what.peer_stage.has_value(), "a transfer names its peer");
+  const Rank peer = groups_[what.group.at()].members[static_cast<std::size_t>(*what.peer_stage)];
+  const std::uint64_t tag = what.tag;
+  const Stream stream = instruction.stream;
+  const ByteCount bytes(what.elements * size_of(what.type));
+  Communicator* communicator = &communicator_;
+  if (what.kind == CommunicationKind::kSend) {
+    return [=](const StepSettings&) { communicator->send(stream, peer, tag, data, bytes); };
+  }
+  return [=](const StepSettings&) { communicator->recv(stream, peer, tag, data, bytes); };
+}
+
+void Interpreter::enqueue(const StepSettings& settings, std::vector<SliceClock>* clocks) {
+  check(clocks == nullptr || clocks->size() == role_.instructions.size(), "one clock per instruction");
+  std::vector<EventHandle> events(role_.instructions.size());
+  for (const Instruction& instruction : role_.instructions) {
+    const std::size_t index = instruction.id.at();
+    for (const Dependency& wait : instruction.waits) {
+      if (wait.step_offset == 0) {
+        device_.wait(instruction.stream, events[wait.instruction.at()]);
+      }
+    }
+    if (clocks != nullptr) {
+      device_.begin_slice(instruction.stream, &(*clocks)[index]);
+    }
+    actions_[index](settings);
+    if (clocks != nullptr) {
+      device_.end_slice(instruction.stream, &(*clocks)[index]);
+    }
+    if (awaited_[index]) {
+      events[index] = device_.record(instruction.stream);
+    }
+  }
+}
+
+}  // namespace trainyard::executor

@@ -1,0 +1,27 @@
+// Where each parameter of a role lies.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/program/program.h"
+
+namespace trainyard::executor {
+
+struct ParameterPlace {
+  const Bucket* bucket = nullptr;
+  const BucketParameter* parameter = nullptr;
+};
+
+// The parameter of this kind (and layer); with tied embeddings the head is the embedding.
+// A bug if the role doesn't hold it.
+ParameterPlace find_parameter(const Role& role, ParameterKind kind, std::optional<int> layer);
+
+// The norm before attention and the one before the feed-forward share a segment; which of them (or the
+// final one) an instruction is follows from who uses what it makes.
+ParameterKind norm_parameter(const Role& role, const std::vector<Segment>& segments, const Instruction& norm);
+
+// Weights of norms aren't decayed.
+bool is_norm(ParameterKind kind);
+
+}  // namespace trainyard::executor

@@ -1,0 +1,310 @@
+#include "executor/worker/segment_binding.h"
+
+#include "core/error.h"
+#include "core/program/norm_sum.h"
+#include "core/program/operands.h"
+#include "executor/transformer/attention.h"
+#include "executor/transformer/embedding.h"
+#include "executor/transformer/head.h"
+#include "executor/transformer/mlp.h"
+#include "executor/transformer/norm.h"
+#include "executor/worker/parameter_table.h"
+
+namespace trainyard::executor {
+
+namespace {
+
+// The buffer with this content that the instruction reads (writes); null where it has none.
+template <class T>
+T* read_address(const BindingContext& context, const Instruction& instruction, BufferContent content) {
+  const auto id = find_read(context.role, instruction, content);
+  return id ? reinterpret_cast<T*>(context.addresses[id->at()]) : nullptr;
+}
+
+template <class T>
+T* written_address(const BindingContext& context, const Instruction& instruction, BufferContent content) {
+  const auto id = find_written(context.role, instruction, content);
+  return id ? reinterpret_cast<T*>(context.addresses[id->at()]) : nullptr;
+}
+
+// Operand lookup for one instruction. Missing operands are bugs unless asked for as optional.
+class Operands {
+ public:
+  Operands(const BindingContext& context, const Instruction& instruction)
+      : context_(context), instruction_(instruction) {}
+
+  const float* read(BufferContent content) const {
+    return required(read_address<const float>(context_, instruction_, content));
+  }
+  const float* read_or_null(BufferContent content) const {
+    return read_address<const float>(context_, instruction_, content);
+  }
+  float* written(BufferContent content) const {
+    return required(written_address<float>(context_, instruction_, content));
+  }
+  float* written_or_null(BufferContent content) const {
+    return written_address<float>(context_, instruction_, content);
+  }
+  // Of this instruction's micro-batch.
+  const std::int32_t* tokens(BufferContent content) const {
+    const auto* all = required(read_address<const std::int32_t>(context_, instruction_, content));
+    check(instruction_.microbatch.has_value(), "work on tokens belongs to a micro-batch");
+    return all + *instruction_.microbatch * context_.shape.tokens;
+  }
+  std::int64_t* loss_sum() const {
+    return required(written_address<std::int64_t>(context_, instruction_, BufferContent::kSums)) + kSumWords;
+  }
+  const float* weight(ParameterKind kind) const {
+    const ParameterPlace place = find(kind);
+    return at(place.bucket->parameters_buffer) + place.parameter->offset;
+  }
+  float* gradient(ParameterKind kind) const {
+    const ParameterPlace place = find(kind);
+    return at(place.bucket->gradients_buffer) + place.parameter->offset;
+  }
+
+ private:
+  template <class T>
+  static T* required(T* address) {
+    check(address != nullptr, "an instruction has the operands of its segment");
+    return address;
+  }
+  float* at(BufferId id) const { return reinterpret_cast<float*>(context_.addresses[id.at()]); }
+  ParameterPlace find(ParameterKind kind) const {
+    const bool in_layer =
+        kind != ParameterKind::kEmbedding && kind != ParameterKind::kFinalNorm && kind != ParameterKind::kHead;
+    return find_parameter(context_.role, kind, in_layer ? instruction_.layer : std::nullopt);
+  }
+
+  const BindingContext& context_;
+  const Instruction& instruction_;
+};
+
+Pass pass_of(InstructionKind kind) {
+  switch (kind) {
+    case InstructionKind::kForward:
+    case InstructionKind::kRecompute:
+      return Pass::kForward;
+    case InstructionKind::kBackwardInput:
+      return Pass::kBackwardInput;
+    case InstructionKind::kBackwardWeight:
+      return Pass::kBackwardWeight;
+    default:
+      check(false, "only compute instructions have a segment");
+      return Pass::kForward;
+  }
+}
+
+Action bind_embedding(const BindingContext& context, const Instruction& instruction, Pass pass) {
+  const Operands operands(context, instruction);
+  Device* device = &context.device;
+  const Stream stream = instruction.stream;
+  const BlockShape shape = context.shape;
+  const std::int32_t* tokens = operands.tokens(BufferContent::kTokens);
+  if (pass == Pass::kForward) {
+    const float* table = operands.weight(ParameterKind::kEmbedding);
+    float* residual = operands.written(BufferContent::kResidual);
+    return [=](const StepSettings&) { embedding_forward(*device, stream, shape, table, tokens, residual); };
+  }
+  check(pass == Pass::kBackwardWeight, "tokens have no gradient");
+  const float* residual_grad = operands.read(BufferContent::kResidualGrad);
+  float* table_grad = operands.gradient(ParameterKind::kEmbedding);
+  const bool accumulate = instruction.accumulate;
+  return [=](const StepSettings&) {
+    embedding_backward_weight(*device, stream, shape, tokens, residual_grad, table_grad, accumulate);
+  };
+}
+
+Action bind_norm(const BindingContext& context, const Instruction& instruction, const Segment& segment, Pass pass) {
+  const Operands operands(context, instruction);
+  Device* device = &context.device;
+  const Stream stream = instruction.stream;
+  const BlockShape shape = context.shape;
+  const ParameterKind kind = norm_parameter(context.role, context.segments, instruction);
+  if (pass == Pass::kForward) {
+    NormForward forward;
+    forward.residual = operands.read(BufferContent::kResidual);
+    forward.branch = segment.adds_branch ? operands.read(BufferContent::kBranch) : nullptr;
+    forward.weight = operands.weight(kind);
+    forward.sum = segment.adds_branch ? operands.written(BufferContent::kResidual) : nullptr;
+    forward.normed = operands.written(BufferContent::kNormed);
+    forward.rstd = operands.written(BufferContent::kRstd);
+    return [=](const StepSettings&) { norm_forward(*device, stream, shape, forward); };
+  }
+  NormBackward backward;
+  backward.normed_grad = operands.read(BufferContent::kNormedGrad);
+  backward.residual = operands.read(BufferContent::kResidual);
+  backward.rstd = operands.read(BufferContent::kRstd);
+  if (pass == Pass::kBackwardInput) {
+    backward.weight = operands.weight(kind);
+    backward.incoming = operands.read_or_null(BufferContent::kResidualGrad);
+    backward.residual_grad = operands.written(BufferContent::kResidualGrad);
+    return [=](const StepSettings&) { norm_backward_input(*device, stream, shape, backward); };
+  }
+  float* weight_grad = operands.gradient(kind);
+  const bool accumulate = instruction.accumulate;
+  return [=](const StepSettings&) {
+    norm_backward_weight(*device, stream, shape, backward.normed_grad, backward.residual, backward.rstd, weight_grad,
+                         accumulate);
+  };
+}
+
+Action bind_attention(const BindingContext& context, const Instruction& instruction, Pass pass) {
+  const Operands operands(context, instruction);
+  Device* device = &context.device;
+  const Stream stream = instruction.stream;
+  const BlockShape shape = context.shape;
+  const AttentionWeights weights{operands.weight(ParameterKind::kQuery), operands.weight(ParameterKind::kOutput),
+                                 context.cosines, context.sines};
+  if (pass == Pass::kForward) {
+    AttentionForward forward;
+    forward.normed = operands.read(BufferContent::kNormed);
+    forward.qkv = operands.written(BufferContent::kQkv);
+    forward.attention = operands.written(BufferContent::kAttention);
+    forward.log_sum_exp = operands.written(BufferContent::kLogSumExp);
+    forward.branch = operands.written(BufferContent::kBranch);
+    return [=](const StepSettings&) { attention_forward(*device, stream, shape, weights, forward); };
+  }
+  if (pass == Pass::kBackwardInput) {
+    AttentionBackwardInput backward;
+    backward.branch_grad = operands.read(BufferContent::kResidualGrad);
+    backward.qkv = operands.read(BufferContent::kQkv);
+    backward.attention = operands.read(BufferContent::kAttention);
+    backward.log_sum_exp = operands.read(BufferContent::kLogSumExp);
+    backward.attention_grad = operands.written(BufferContent::kAttentionGrad);
+    backward.qkv_grad = operands.written(BufferContent::kQkvGrad);
+    backward.normed_grad = operands.written(BufferContent::kNormedGrad);
+    return [=](const StepSettings&) { attention_backward_input(*device, stream, shape, weights, backward); };
+  }
+  AttentionBackwardWeight backward;
+  backward.branch_grad = operands.read(BufferContent::kResidualGrad);
+  backward.attention = operands.read(BufferContent::kAttention);
+  backward.qkv_grad = operands.read(BufferContent::kQkvGrad);
+  backward.normed = operands.read(BufferContent::kNormed);
+  backward.qkv_weight_grad = operands.gradient(ParameterKind::kQuery);
+  backward.output_weight_grad = operands.gradient(ParameterKind::kOutput);
+  backward.accumulate = instruction.accumulate;
+  return [=](const StepSettings&) { attention_backward_weight(*device, stream, shape, backward); };
+}
+
+Action bind_mlp(const BindingContext& context, const Instruction& instruction, Pass pass) {
+  const Operands operands(context, instruction);
+  Device* device = &context.device;
+  const Stream stream = instruction.stream;
+  const BlockShape shape = context.shape;
+  const MlpWeights weights{operands.weight(ParameterKind::kGate), operands.weight(ParameterKind::kDown)};
+  if (pass == Pass::kForward) {
+    MlpForward forward;
+    forward.normed = operands.read(BufferContent::kNormed);
+    forward.gate_up = operands.written(BufferContent::kGateUp);
+    forward.activated = operands.written(BufferContent::kActivated);
+    forward.branch = operands.written(BufferContent::kBranch);
+    return [=](const StepSettings&) { mlp_forward(*device, stream, shape, weights, forward); };
+  }
+  if (pass == Pass::kBackwardInput) {
+    MlpBackwardInput backward;
+    backward.branch_grad = operands.read(BufferContent::kResidualGrad);
+    backward.gate_up = operands.read(BufferContent::kGateUp);
+    backward.activated_grad = operands.written(BufferContent::kActivatedGrad);
+    backward.gate_up_grad = operands.written(BufferContent::kGateUpGrad);
+    backward.normed_grad = operands.written(BufferContent::kNormedGrad);
+    return [=](const StepSettings&) { mlp_backward_input(*device, stream, shape, weights, backward); };
+  }
+  MlpBackwardWeight backward;
+  backward.branch_grad = operands.read(BufferContent::kResidualGrad);
+  backward.activated = operands.read(BufferContent::kActivated);
+  backward.gate_up_grad = operands.read(BufferContent::kGateUpGrad);
+  backward.normed = operands.read(BufferContent::kNormed);
+  backward.gate_up_weight_grad = operands.gradient(ParameterKind::kGate);
+  backward.down_weight_grad = operands.gradient(ParameterKind::kDown);
+  backward.accumulate = instruction.accumulate;
+  return [=](const StepSettings&) { mlp_backward_weight(*device, stream, shape, backward); };
+}
+
+Action bind_residual(const BindingContext& context, const Instruction& instruction, Pass pass) {
+  check(pass == Pass::kForward, "the gradient passes a residual addition unchanged");
+  const Operands operands(context, instruction);
+  Device* device = &context.device;
+  const Stream stream = instruction.stream;
+  const BlockShape shape = context.shape;
+  const float* residual = operands.read(BufferContent::kResidual);
+  const float* branch = operands.read(BufferContent::kBranch);
+  float* sum = operands.written(BufferContent::kResidual);
+  return [=](const StepSettings&) { residual_forward(*device, stream, shape, residual, branch, sum); };
+}
+
+Action bind_head(const BindingContext& context, const Instruction& instruction, Pass pass) {
+  const Operands operands(context, instruction);
+  Device* device = &context.device;
+  const Stream stream = instruction.stream;
+  const BlockShape shape = context.shape;
+  if (pass == Pass::kForward) {
+    const float* weight = operands.weight(ParameterKind::kHead);
+    const float* normed = operands.read(BufferContent::kNormed);
+    const std::int32_t* targets = operands.tokens(BufferContent::kTargets);
+    float* logits = operands.written(BufferContent::kLogits);
+    // [tp, t, 3]: this rank's part.
+    float* statistics = operands.written(BufferContent::kStatistics) + context.coordinates.tensor * shape.tokens * 3;
+    return
+        [=](const StepSettings&) { head_forward(*device, stream, shape, weight, normed, targets, logits, statistics); };
+  }
+  const float* logits_grad = operands.read(BufferContent::kLogits);
+  if (pass == Pass::kBackwardInput) {
+    const float* weight = operands.weight(ParameterKind::kHead);
+    float* normed_grad = operands.written(BufferContent::kNormedGrad);
+    return [=](const StepSettings&) { head_backward_input(*device, stream, shape, weight, logits_grad, normed_grad); };
+  }
+  const float* normed = operands.read(BufferContent::kNormed);
+  float* weight_grad = operands.gradient(ParameterKind::kHead);
+  const bool accumulate = instruction.accumulate;
+  return [=](const StepSettings&) {
+    head_backward_weight(*device, stream, shape, logits_grad, normed, weight_grad, accumulate);
+  };
+}
+
+Action bind_loss(const BindingContext& context, const Instruction& instruction, Pass pass) {
+  check(pass == Pass::kForward, "the loss makes its gradient in its forward pass");
+  const Operands operands(context, instruction);
+  Device* device = &context.device;
+  const Stream stream = instruction.stream;
+  const BlockShape shape = context.shape;
+  LossOperands bound;
+  bound.logits = operands.written(BufferContent::kLogits);
+  bound.targets = operands.tokens(BufferContent::kTargets);
+  bound.statistics = operands.read(BufferContent::kStatistics);
+  bound.parts = context.tensor_size;
+  bound.loss_sum = context.coordinates.tensor == 0 ? operands.loss_sum() : nullptr;
+  return [=](const StepSettings& settings) {
+    LossOperands now = bound;
+    now.scale = settings.loss_scale;
+    loss(*device, stream, shape, now);
+  };
+}
+
+}  // namespace
+
+Action bind_segment(const BindingContext& context, const Instruction& instruction) {
+  check(instruction.segment.has_value(), "compute instructions have a segment");
+  const Segment& segment = context.segments[instruction.segment->at()];
+  const Pass pass = pass_of(instruction.kind);
+  switch (segment.kind) {
+    case SegmentKind::kEmbedding:
+      return bind_embedding(context, instruction, pass);
+    case SegmentKind::kNorm:
+      return bind_norm(context, instruction, segment, pass);
+    case SegmentKind::kAttention:
+      return bind_attention(context, instruction, pass);
+    case SegmentKind::kMlp:
+      return bind_mlp(context, instruction, pass);
+    case SegmentKind::kResidual:
+      return bind_residual(context, instruction, pass);
+    case SegmentKind::kHead:
+      return bind_head(context, instruction, pass);
+    case SegmentKind::kLoss:
+      return bind_loss(context, instruction, pass);
+  }
+  check(false, "unknown segment kind");
+  return {};
+}
+
+}  // namespace trainyard::executor

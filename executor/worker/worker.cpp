@@ -1,0 +1,188 @@
+#include "executor/worker/worker.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include "core/error.h"
+#include "core/program/norm_sum.h"
+#include "executor/worker/device_constants.h"
+#include "executor/worker/interpreter.h"
+#include "executor/worker/rank_memory.h"
+
+namespace trainyard::executor {
+
+struct Worker::Bound {
+  std::vector<std::byte*> addresses;
+  Interpreter interpreter;
+  // Null where the role has none.
+  std::byte* inputs = nullptr;
+  std::byte* targets = nullptr;
+  std::byte* sums = nullptr;
+
+  Bound(const Plan& plan, const Program& program, Device& device, Communicator& communicator,
+        std::vector<std::byte*> at, const Constants& constants, Fault fault)
+      : addresses(std::move(at)), interpreter(plan, program, device, communicator, addresses, constants, fault) {
+    inputs = find(BufferContent::kTokens);
+    targets = find(BufferContent::kTargets);
+    sums = find(BufferContent::kSums);
+    check(sums != nullptr, "every role sums its loss and gradient norm");
+  }
+
+ private:
+  std::byte* find(BufferContent content) const {
+    for (const Buffer& buffer : interpreter.role().buffers) {
+      if (buffer.content == content) {
+        return addresses[buffer.id.at()];
+      }
+    }
+    return nullptr;
+  }
+};
+
+namespace {
+
+Volumes difference(const DeviceCounters& device, const DeviceCounters& device_before, const CommunicatorCounters& sent,
+                   const CommunicatorCounters& sent_before) {
+  Volumes volumes;
+  volumes.flops = device.flops - device_before.flops;
+  for (std::size_t kind = 0; kind < volumes.sent.size(); ++kind) {
+    volumes.sent[kind] = sent.sent[kind] - sent_before.sent[kind];
+    volumes.messages[kind] = sent.messages[kind] - sent_before.messages[kind];
+  }
+  return volumes;
+}
+
+ByteCount bytes_of(std::span<const std::int32_t> tokens) {
+  return ByteCount(static_cast<std::int64_t>(tokens.size_bytes()));
+}
+
+}  // namespace
+
+Worker::Worker(Plan plan, Device& device, Communicator& communicator, WorkerOptions options)
+    : plan_(std::move(plan)),
+      device_(device),
+      communicator_(communicator),
+      options_(options),
+      program_(compile(plan_)),
+      coordinates_(program_.mesh.coordinates(communicator.rank())) {
+  check(communicator.size() == program_.mesh.ranks(), "a worker for each rank of the plan");
+  memory_ = std::make_unique<RankMemory>(device_, role());
+  constants_ = std::make_unique<DeviceConstants>(device_, plan_.model, plan_.training.sequence);
+  training_ = std::make_unique<Bound>(plan_, program_, device_, communicator_, memory_->addresses(),
+                                      constants_->addresses(), options_.fault);
+}
+
+Worker::~Worker() = default;
+
+const Role& Worker::role() const { return program_.role_of(communicator_.rank()); }
+
+ByteCount Worker::buffers_allocated() const { return memory_->allocated(); }
+
+double Worker::tokens_per_step() const {
+  return static_cast<double>(plan_.layout.sequences_per_step() * plan_.training.sequence);
+}
+
+void Worker::set_parameters(const WeightSource& source) {
+  for (const Bucket& bucket : role().buckets) {
+    std::vector<float> values(static_cast<std::size_t>(bucket.elements));
+    for (const BucketParameter& placed : bucket.parameters) {
+      const std::span<float> slice(values.data() + placed.offset, static_cast<std::size_t>(placed.elements));
+      source(placed.parameter, local_ranges(placed.shard, program_.mesh, coordinates_), slice);
+    }
+    device_.copy_in(Stream::kCompute, memory_->addresses()[bucket.parameters_buffer.at()], values.data(),
+                    ByteCount(bucket.elements * size_of(DataType::kFp32)));
+    device_.synchronize();
+  }
+}
+
+void Worker::fill_tokens(const Bound& bound, const StepTokens& tokens) {
+  const auto expected =
+      static_cast<std::size_t>(plan_.layout.accumulation * plan_.layout.micro_batch * plan_.training.sequence);
+  check(tokens.inputs.size() == expected && tokens.targets.size() == expected, "a step's tokens fill its buffers");
+  if (bound.inputs != nullptr) {
+    device_.copy_in(Stream::kCompute, bound.inputs, tokens.inputs.data(), bytes_of(tokens.inputs));
+  }
+  if (bound.targets != nullptr) {
+    device_.copy_in(Stream::kCompute, bound.targets, tokens.targets.data(), bytes_of(tokens.targets));
+  }
+}
+
+StepResult Worker::run(Bound& bound, double learning_rate, float loss_scale, std::int64_t step,
+                       const StepTokens& tokens, bool trace) {
+  const DeviceCounters device_before = device_.counters();
+  const CommunicatorCounters sent_before = communicator_.counters();
+  StepResult result;
+  if (trace) {
+    result.clocks.resize(bound.interpreter.role().instructions.size());
+  }
+  std::array<std::int64_t, kSumsWords> sums{};
+  const ByteCount sum_bytes(static_cast<std::int64_t>(sizeof(sums)));
+  const auto begin = std::chrono::steady_clock::now();
+  device_.zero(Stream::kCompute, bound.sums, sum_bytes);
+  fill_tokens(bound, tokens);
+  device_.synchronize();  // the program orders no stream behind this: a stage without loss only reduces sums
+  bound.interpreter.enqueue({.step = step, .learning_rate = learning_rate, .loss_scale = loss_scale},
+                            trace ? &result.clocks : nullptr);
+  device_.synchronize();
+  result.duration = std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
+  device_.copy_out(Stream::kCompute, sums.data(), bound.sums, sum_bytes);
+  device_.synchronize();
+  const std::span<const std::int64_t> words(sums);
+  result.gradient_norm = std::sqrt(value(words.first(kSumWords)));
+  result.loss = value(words.last(kSumWords)) / tokens_per_step();
+  result.learning_rate = learning_rate;
+  result.counted = difference(device_.counters(), device_before, communicator_.counters(), sent_before);
+  return result;
+}
+
+StepResult Worker::train(std::int64_t step, const StepTokens& tokens, bool trace) {
+  double denominator = tokens_per_step();
+  if (options_.fault == Fault::kWrongLossDenominator) {
+    denominator -= static_cast<double>(plan_.layout.sequences_per_step());
+  }
+  return run(*training_, learning_rate_at(plan_.training, step), static_cast<float>(1.0 / denominator), step, tokens,
+             trace);
+}
+
+double Worker::evaluate(const StepTokens& tokens) {
+  if (!evaluation_) {
+    evaluation_program_ = std::make_unique<Program>(compile(plan_, ProgramKind::kEvaluation));
+    const Role& role = evaluation_program_->role_of(communicator_.rank());
+    evaluation_ = std::make_unique<Bound>(plan_, *evaluation_program_, device_, communicator_,
+                                          memory_->addresses_for(role), constants_->addresses(), Fault::kNone);
+  }
+  return run(*evaluation_, 0.0, 0.0F, 0, tokens, false).loss;
+}
+
+std::vector<TensorSlice> Worker::slices(bool gradients) {
+  const bool sharded = gradients && plan_.layout.zero_stage >= 1;
+  const auto data = static_cast<std::size_t>(coordinates_.data);
+  std::vector<TensorSlice> result;
+  for (const Bucket& bucket : role().buckets) {
+    const IndexRange owned =
+        sharded ? IndexRange{bucket.boundaries[data], bucket.boundaries[data + 1]} : IndexRange{0, bucket.elements};
+    const BufferId buffer = gradients ? bucket.gradients_buffer : bucket.parameters_buffer;
+    const auto* values = reinterpret_cast<const float*>(memory_->addresses()[buffer.at()]);
+    for (const BucketParameter& placed : bucket.parameters) {
+      const std::int64_t begin = std::clamp(owned.begin - placed.offset, std::int64_t{0}, placed.elements);
+      const std::int64_t end = std::clamp(owned.end - placed.offset, begin, placed.elements);
+      TensorSlice slice{.parameter = placed.parameter,
+                        .ranges = local_ranges(placed.shard, program_.mesh, coordinates_),
+                        .flat = {begin, end},
+                        .values = std::vector<float>(static_cast<std::size_t>(end - begin))};
+      device_.copy_out(Stream::kCompute, slice.values.data(), values + placed.offset + begin,
+                       ByteCount((end - begin) * size_of(DataType::kFp32)));
+      device_.synchronize();
+      result.push_back(std::move(slice));
+    }
+  }
+  return result;
+}
+
+std::vector<TensorSlice> Worker::parameters() { return slices(false); }
+std::vector<TensorSlice> Worker::gradients() { return slices(true); }
+
+}  // namespace trainyard::executor

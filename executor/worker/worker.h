@@ -1,0 +1,78 @@
+// Worker: one rank of a run. Owns the rank's memory and runs training and evaluation steps of a plan.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/plan/plan.h"
+#include "core/program/program.h"
+#include "executor/communicator/communicator.h"
+#include "executor/data/step_tokens.h"
+#include "executor/device/device.h"
+#include "executor/worker/fault.h"
+#include "executor/worker/tensor_slice.h"
+
+namespace trainyard::executor {
+
+struct WorkerOptions {
+  Fault fault = Fault::kNone;  // for tests only
+};
+
+struct StepResult {
+  double loss = 0;           // mean over the step's tokens of all ranks, nats
+  double gradient_norm = 0;  // global, before clipping
+  double learning_rate = 0;
+  Nanoseconds duration = 0;        // on this rank, from first enqueue to the last instruction's end
+  std::vector<SliceClock> clocks;  // by instruction, when asked for
+  Volumes counted;                 // at the matmul and at the posted send
+};
+
+class Worker {
+ public:
+  // Every rank of the plan makes one with its own device and communicator; both must outlive it.
+  Worker(Plan plan, Device& device, Communicator& communicator, WorkerOptions options = {});
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  const Plan& plan() const { return plan_; }
+  const Program& program() const { return program_; }
+  const Role& role() const;
+  const Coordinates& coordinates() const { return coordinates_; }
+  ByteCount buffers_allocated() const;
+
+  void set_parameters(const WeightSource& source);
+
+  // A training step; `step` from 0. All ranks call it with the same step and trace flag.
+  StepResult train(std::int64_t step, const StepTokens& tokens, bool trace = false);
+  // Mean loss of the same number of tokens as a step's, in nats; nothing is updated.
+  double evaluate(const StepTokens& tokens);
+
+  // This rank's slices. Gradients: as reduced in the last step, before clipping; under ZeRO this rank's share.
+  std::vector<TensorSlice> parameters();
+  std::vector<TensorSlice> gradients();
+
+ private:
+  struct Bound;  // a program bound to memory
+  StepResult run(Bound& bound, double learning_rate, float loss_scale, std::int64_t step, const StepTokens& tokens,
+                 bool trace);
+  void fill_tokens(const Bound& bound, const StepTokens& tokens);
+  std::vector<TensorSlice> slices(bool gradients);
+  double tokens_per_step() const;
+
+  Plan plan_;
+  Device& device_;
+  Communicator& communicator_;
+  WorkerOptions options_;
+  Program program_;
+  Coordinates coordinates_;
+  std::unique_ptr<class RankMemory> memory_;
+  std::unique_ptr<class DeviceConstants> constants_;
+  std::unique_ptr<Bound> training_;
+  std::unique_ptr<Program> evaluation_program_;
+  std::unique_ptr<Bound> evaluation_;  // made when first asked for
+};
+
+}  // namespace trainyard::executor

@@ -1,0 +1,125 @@
+#include "tests/executor/worker/thread_ranks.h"
+
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <thread>
+
+#include "core/random/philox.h"
+#include "executor/communicator/gloo_communicator.h"
+#include "executor/data/sampler.h"
+#include "executor/device/cpu_device.h"
+#include "executor/worker/weight_initializer.h"
+#include "tests/executor/communicator/memory_store.h"
+
+namespace trainyard::executor {
+
+namespace {
+
+// Ends the other ranks' waits when one fails.
+class Job {
+ public:
+  void add(Communicator* communicator) {
+    const std::scoped_lock lock(mutex_);
+    communicators_.push_back(communicator);
+    if (error_) {
+      communicator->abort("another rank failed");
+    }
+  }
+  void fail(std::exception_ptr error) {
+    const std::scoped_lock lock(mutex_);
+    if (!error_) {
+      error_ = error;
+    }
+    for (Communicator* communicator : communicators_) {
+      communicator->abort("another rank failed");
+    }
+  }
+  void remove(Communicator* communicator) {
+    const std::scoped_lock lock(mutex_);
+    std::erase(communicators_, communicator);
+  }
+  void rethrow() const {
+    if (error_) {
+      std::rethrow_exception(error_);
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Communicator*> communicators_;
+  std::exception_ptr error_;
+};
+
+RankResult train(Worker& worker, std::int64_t steps, const std::vector<std::uint8_t>& text) {
+  const Plan& plan = worker.plan();
+  const int data = worker.coordinates().data;
+  RankResult result;
+  result.planned = volumes(worker.role());
+  result.allocated = worker.buffers_allocated();
+  result.planned_bytes = worker.role().arena_bytes + worker.role().persistent_bytes;
+  worker.set_parameters(random_weights(plan.model, plan.training));
+  for (std::int64_t step = 0; step < steps; ++step) {
+    const StepResult done = worker.train(step, training_tokens(text, plan, step, data));
+    result.losses.push_back(done.loss);
+    result.gradient_norms.push_back(done.gradient_norm);
+    result.counted.push_back(done.counted);
+    if (step == 0) {
+      result.gradients = worker.gradients();
+    }
+  }
+  result.parameters = worker.parameters();
+  result.evaluation = worker.evaluate(training_tokens(text, plan, 0, data));
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> sample_text(std::size_t bytes) {
+  constexpr std::string_view kWords = "in the beginning was a word and it was with all of them that came after ";
+  std::vector<std::uint8_t> text;
+  for (std::uint64_t draw = 0; text.size() < bytes; ++draw) {
+    const auto begin = static_cast<std::size_t>(random_below(7, 0, draw, kWords.size() - 8));
+    for (const char letter : kWords.substr(begin, 8)) {
+      text.push_back(static_cast<std::uint8_t>(letter));
+    }
+  }
+  text.resize(bytes);
+  return text;
+}
+
+std::vector<RankResult> run_as_threads(const Plan& plan, std::int64_t steps, Fault fault, int threads_per_rank) {
+  const auto ranks = static_cast<int>(plan.layout.ranks());
+  const std::vector<std::uint8_t> text = sample_text(std::size_t{1} << 14);
+  MemoryStore store;
+  Job job;
+  std::vector<RankResult> results(static_cast<std::size_t>(ranks));
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank) {
+    threads.emplace_back([&, rank] {
+      try {
+        const auto device = make_cpu_device({.threads = threads_per_rank, .on_failure = [&] { job.fail(nullptr); }});
+        const auto communicator = make_gloo_communicator(*device, store, Rank(rank), ranks, {});
+        job.add(communicator.get());
+        try {
+          Worker worker(plan, *device, *communicator, {.fault = fault});
+          results[static_cast<std::size_t>(rank)] = train(worker, steps, text);
+          communicator->barrier();
+        } catch (...) {
+          job.fail(std::current_exception());
+        }
+        job.remove(communicator.get());
+      } catch (...) {
+        job.fail(std::current_exception());
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  job.rethrow();
+  return results;
+}
+
+}  // namespace trainyard::executor

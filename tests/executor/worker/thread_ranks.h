@@ -1,0 +1,33 @@
+// Runs a plan with its ranks as threads of this process, each with a device and a communicator of its own
+// over loopback: the same code as a run of processes, with everything in reach of the test.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/plan/plan.h"
+#include "executor/data/step_tokens.h"
+#include "executor/worker/worker.h"
+
+namespace trainyard::executor {
+
+struct RankResult {
+  std::vector<double> losses;           // by step
+  std::vector<double> gradient_norms;   // by step
+  std::vector<TensorSlice> gradients;   // of the first step
+  std::vector<TensorSlice> parameters;  // after the last
+  std::vector<Volumes> counted;         // by step
+  Volumes planned;
+  ByteCount allocated;
+  ByteCount planned_bytes;
+  double evaluation = 0;  // mean loss of step 0's tokens after the last step
+};
+
+// Synthetic text that a small model can learn something from.
+std::vector<std::uint8_t> sample_text(std::size_t bytes);
+
+// Throws what a rank threw.
+std::vector<RankResult> run_as_threads(const Plan& plan, std::int64_t steps, Fault fault = Fault::kNone,
+                                       int threads_per_rank = 1);
+
+}  // namespace trainyard::executor
