@@ -1,6 +1,7 @@
 // kernel_bench [THREADS] [ROUNDS]: rates of every kernel at shapes of a model of hidden size 256 to 768, and
 // what share of this machine's best they reach. The bests are measured too: the largest product's FLOP/s, and
-// the copy's bytes per second at the same size (so at the same level of the memory hierarchy).
+// the copy's bytes per second at the same size (so at the same level of the memory hierarchy). Rates are of the
+// median call; where the least time is far below it, something else was using the cores.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -66,22 +67,23 @@ double rate(double amount, const OperationTime& time) { return amount / time.med
 void print(const Gemm& g, const OperationTime& time, double best) {
   const char* order[] = {"NN", "NT", "TN"};
   const double gflops = rate(static_cast<double>(flops(Operation(g)).value()), time);
-  fmt::print("matmul {}{} {:5} {:5} {:5}  {:9.1f} us {:7.1f} GFLOP/s {:4.0f} % of best\n",
+  fmt::print("matmul {}{} {:5} {:5} {:5}  {:9.1f} us (least {:9.1f}) {:7.1f} GFLOP/s {:4.0f} % of best\n",
              order[static_cast<int>(g.transpose)], g.accumulate ? "+" : " ", g.m, g.n, g.k, time.median.si() * 1e6,
-             gflops, 100.0 * gflops / best);
+             time.minimum.si() * 1e6, gflops, 100.0 * gflops / best);
 }
 
 void print(const Attention& a, const OperationTime& time, double best) {
   const double gflops = rate(static_cast<double>(attention_flops(a).value()), time);
-  fmt::print("attention {} length {:5} head {:4}  {:9.1f} us {:7.1f} GFLOP/s {:4.0f} % of best\n",
+  fmt::print("attention {} length {:5} head {:4}  {:9.1f} us (least {:9.1f}) {:7.1f} GFLOP/s {:4.0f} % of best\n",
              a.pass == AttentionPass::kForward ? "forward " : "backward", a.queries, a.head_size,
-             time.median.si() * 1e6, gflops, 100.0 * gflops / best);
+             time.median.si() * 1e6, time.minimum.si() * 1e6, gflops, 100.0 * gflops / best);
 }
 
 void print(const Elementwise& e, const OperationTime& time, double best) {
   const double gigabytes = rate(static_cast<double>((e.read + e.written).value()), time);
-  fmt::print("{:21} {:8}  {:9.1f} us {:7.1f} GB/s    {:4.0f} % of copy\n", std::string(to_string(e.kernel)), e.elements,
-             time.median.si() * 1e6, gigabytes, 100.0 * gigabytes / best);
+  fmt::print("{:21} {:8}  {:9.1f} us (least {:9.1f}) {:7.1f} GB/s    {:4.0f} % of copy\n",
+             std::string(to_string(e.kernel)), e.elements, time.median.si() * 1e6, time.minimum.si() * 1e6, gigabytes,
+             100.0 * gigabytes / best);
 }
 
 }  // namespace
