@@ -104,8 +104,10 @@ class Search {
   }
 
   void rule_out(const Layout& layout, Infeasible why) {
-    const auto known = std::find_if(result_.ruled_out.begin(), result_.ruled_out.end(),
-                                    [&](const RuledOut& entry) { return entry.reason == why.reason; });
+    const auto known = std::find_if(result_.ruled_out.begin(), result_.ruled_out.end(), [&](const RuledOut& entry) {
+      return entry.reason == why.reason &&
+             (why.reason == InfeasibleReason::kMemory || entry.example.detail == why.detail);
+    });
     if (known == result_.ruled_out.end()) {
       result_.ruled_out.push_back({why.reason, 1, layout, std::move(why)});
       return;

@@ -36,7 +36,8 @@ struct PlannerProgress {
   int simulated = 0;
 };
 
-// Layouts ruled out for one reason, by how many; an example with its amounts.
+// Layouts ruled out for one reason, by how many: memory as one row with the nearest miss as its example, the
+// others by what they say.
 struct RuledOut {
   InfeasibleReason reason = InfeasibleReason::kDivision;
   std::int64_t count = 0;
