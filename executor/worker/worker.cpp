@@ -157,6 +157,21 @@ double Worker::evaluate(const StepTokens& tokens) {
   return run(*evaluation_, 0.0, 0.0F, 0, tokens, false).loss;
 }
 
+std::vector<float> Worker::evaluated_logits() {
+  check(evaluation_ != nullptr, "logits are read after an evaluation");
+  const std::vector<Buffer>& buffers = evaluation_->interpreter.role().buffers;
+  // Each micro-batch has a buffer of its own; nothing is placed over the last one's, and a loss without
+  // gradient leaves it as it is.
+  const auto last = std::find_if(buffers.rbegin(), buffers.rend(),
+                                 [](const Buffer& buffer) { return buffer.content == BufferContent::kLogits; });
+  std::vector<float> logits(last == buffers.rend() ? 0 : static_cast<std::size_t>(last->elements));
+  if (!logits.empty()) {
+    device_.copy_out(Stream::kCompute, logits.data(), evaluation_->addresses[last->id.at()], last->bytes);
+    device_.synchronize();
+  }
+  return logits;
+}
+
 std::vector<TensorSlice> Worker::slices(bool gradients) {
   const bool sharded = gradients && plan_.layout.zero_stage >= 1;
   const auto data = static_cast<std::size_t>(coordinates_.data);

@@ -50,6 +50,9 @@ class Worker {
   // Mean loss of the same number of tokens as a step's, in nats; nothing is updated.
   double evaluate(const StepTokens& tokens);
 
+  // After evaluate(): this rank's logits [t, v] of the last micro-batch; empty on stages without the head.
+  std::vector<float> evaluated_logits();
+
   // This rank's slices. Gradients: as reduced in the last step, before clipping; under ZeRO this rank's share.
   std::vector<TensorSlice> parameters();
   std::vector<TensorSlice> gradients();
