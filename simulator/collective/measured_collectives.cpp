@@ -74,7 +74,7 @@ double MeasuredCollectives::sampled(const CurveKey& key, double payload, int mem
   if (size == members) {
     return time;
   }
-  const double start = curve.first_time();
+  const double start = std::min(curve.first_time(), time);
   const auto [kind, algorithm] = key;
   return start * dependent_steps(kind, algorithm, members) / dependent_steps(kind, algorithm, size) +
          (time - start) * wire_factor(kind, algorithm, members) / wire_factor(kind, algorithm, size);

@@ -24,21 +24,54 @@ std::vector<std::pair<double, double>> merge_sizes(std::vector<std::pair<double,
   return merged;
 }
 
+// Pool adjacent violators (Ayer et al. 1955) on the logarithms of the times.
+void make_rising(std::vector<std::pair<double, double>>& points) {
+  struct Pool {
+    double sum;
+    std::size_t count;
+    double mean() const { return sum / static_cast<double>(count); }
+  };
+  std::vector<Pool> pools;
+  for (const auto& [size, time] : points) {
+    pools.push_back({std::log(time), 1});
+    while (pools.size() > 1 && pools[pools.size() - 2].mean() > pools.back().mean()) {
+      const Pool last = pools.back();
+      pools.pop_back();
+      pools.back().sum += last.sum;
+      pools.back().count += last.count;
+    }
+  }
+  std::size_t i = 0;
+  for (const Pool& pool : pools) {
+    for (std::size_t k = 0; k < pool.count; ++k) {
+      if (pool.count > 1) {
+        points[i].second = std::exp(pool.mean());
+      }
+      ++i;
+    }
+  }
+}
+
+// Exponent of the power law between two points.
+double slope(const std::pair<double, double>& a, const std::pair<double, double>& b) {
+  return std::log(b.second / a.second) / std::log(b.first / a.first);
+}
+
 }  // namespace
 
 LogCurve::LogCurve(std::vector<std::pair<double, double>> points) : points_(merge_sizes(std::move(points))) {
-  double highest = 0.0;
-  for (auto& [size, time] : points_) {
+  for (const auto& [size, time] : points_) {
     check(size > 0.0 && time > 0.0, "a curve's points must be positive");
-    highest = std::max(highest, time);
-    time = highest;
   }
+  make_rising(points_);
 }
 
 double LogCurve::operator()(double size) const {
   check(!points_.empty(), "a curve needs a point");
-  if (size <= points_.front().first) {
-    return points_.front().second;
+  const auto& first = points_.front();
+  if (size <= first.first) {
+    const double exponent = points_.size() > 1 ? std::clamp(slope(first, points_[1]), 0.0, 1.0) : 0.0;
+    return first.second * std::pow(size / first.first, exponent);
   }
   const auto& last = points_.back();
   if (size >= last.first) {
@@ -47,8 +80,7 @@ double LogCurve::operator()(double size) const {
   const auto right = std::upper_bound(points_.begin(), points_.end(), size,
                                       [](double value, const auto& point) { return value < point.first; });
   const auto left = right - 1;
-  const double fraction = std::log(size / left->first) / std::log(right->first / left->first);
-  return left->second * std::pow(right->second / left->second, fraction);
+  return left->second * std::pow(size / left->first, slope(*left, *right));
 }
 
 }  // namespace trainyard::simulator

@@ -1,8 +1,8 @@
 // LogCurve: time against size, piecewise linear in log-log between measured points.
 //
-// Below the first point the time stays the first's (fixed costs rule there); above the last it grows in
-// proportion to the size (bandwidth rules there). Points are made non-decreasing, so that more work never
-// takes less time; repeated sizes keep their mean.
+// Below the first point the first segment's power law goes on, its exponent held in [0, 1]; above the last
+// the time grows in proportion to the size (bandwidth rules there). Repeated sizes keep their mean. More work
+// never takes less time: neighbours that fall are replaced by their mean (pool adjacent violators, in log).
 #pragma once
 
 #include <utility>

@@ -10,9 +10,9 @@ namespace {
 
 using Features = std::array<double, kFitFeatures>;
 
-constexpr double kFar = 3.0;         // octaves: where the correction has faded by half
-constexpr double kSamePoint = 1e-9;  // squared distance below which two shapes are one
-constexpr int kSweeps = 4000;        // coordinate descent on five unknowns; converges in hundreds
+constexpr double kFar = 3.0;    // octaves: where the correction has faded by half
+constexpr double kNear = 0.25;  // octaves: samples nearer than this to each other share their noise
+constexpr int kSweeps = 4000;   // coordinate descent on five unknowns; converges in hundreds
 
 double squared_distance(const std::array<double, kFitPosition>& a, const std::array<double, kFitPosition>& b) {
   double sum = 0.0;
@@ -77,10 +77,7 @@ double ResidualFit::time(const FitPoint& point) const {
   double weights = 1.0 / (kFar * kFar * kFar * kFar);
   double sum = 0.0;
   for (const Residual& residual : points_) {
-    const double squared = squared_distance(point.position, residual.position);
-    if (squared < kSamePoint) {
-      return baseline(point) * std::exp(residual.log_ratio);
-    }
+    const double squared = squared_distance(point.position, residual.position) + kNear * kNear;
     const double weight = 1.0 / (squared * squared);
     weights += weight;
     sum += weight * residual.log_ratio;

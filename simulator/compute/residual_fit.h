@@ -2,11 +2,12 @@
 //
 //   baseline(x) = sum_j c_j x_j,  c_j >= 0     least squares on relative error, sum ((c.x_i)/t_i - 1)^2
 //   time(x, p)  = baseline(x) * exp( sum_i w_i log(t_i / baseline(x_i)) / (w_far + sum_i w_i) )
-//   w_i = 1 / |p - p_i|^4,  w_far = 1 / kFar^4  (Shepard 1968, with a term that fades to the baseline)
+//   w_i = 1 / (|p - p_i|^2 + kNear^2)^2,  w_far = 1 / kFar^4
+//   (Shepard 1968, with a term that fades to the baseline, and samples within kNear octaves sharing their noise)
 //
 // x: counts that cost time each (products, bytes, one per call); p: the shape in octaves (log2). The result
-// passes through every sample, needs no grid, and far from all samples is the baseline, whose terms scale
-// as the work does.
+// passes near every sample, needs no grid, and far from all samples is the baseline, whose terms scale as
+// the work does.
 #pragma once
 
 #include <array>

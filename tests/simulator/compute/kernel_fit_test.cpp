@@ -69,15 +69,17 @@ TEST(MeasuredKernels, ATypeWithoutSamplesIsAnErrorThatNamesIt) {
 }
 
 // Between (8 KiB, 2 us) and (1 MiB, 100 us) the curve is a power law; half-way in log-log lies at the
-// geometric means. Below the first point the time stays; above the last it grows with the size.
-TEST(LogCurve, IsAPowerLawBetweenPointsFlatBelowAndProportionalAbove) {
+// geometric means. Below the first point the same law goes on; above the last it grows with the size.
+TEST(LogCurve, IsAPowerLawBetweenPointsAndBelowAndProportionalAbove) {
   const LogCurve curve({{1048576.0, 100e-6}, {8192.0, 2e-6}});
   EXPECT_NEAR(curve(std::sqrt(8192.0 * 1048576.0)), std::sqrt(2e-6 * 100e-6), 1e-12);
-  EXPECT_DOUBLE_EQ(curve(1.0), 2e-6);
+  EXPECT_NEAR(curve(8192.0 / 128), 2e-6 / 50, 1e-12);
   EXPECT_DOUBLE_EQ(curve(2097152.0), 200e-6);
 }
 
+// 5 then 3 become their geometric mean, 6 stays.
 TEST(LogCurve, NeverFalls) {
+  EXPECT_NEAR(LogCurve({{10, 5.0}, {20, 3.0}, {40, 6.0}})(20), std::sqrt(15.0), 1e-12);
   const LogCurve curve({{10, 5.0}, {20, 3.0}, {40, 6.0}});
   double before = 0.0;
   for (double size = 5; size < 100; size *= 1.1) {
