@@ -153,7 +153,7 @@ void rank_main(const std::vector<std::string>& arguments) {
   }
   const Plan plan = read_plan(RunFiles{options.folder}.plan());
   run_rank(plan, options, *environment, [](const std::string& line) {
-    std::fputs((line + "\n").c_str(), stdout);
+    std::fputs(line.c_str(), stdout);
     std::fflush(stdout);
   });
 }

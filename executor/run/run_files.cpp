@@ -37,7 +37,7 @@ LineFile::LineFile(std::filesystem::path file) : file_(std::move(file)) {
 }
 
 void LineFile::append(const std::string& line) {
-  stream_ << line << '\n' << std::flush;
+  stream_ << line << std::flush;
   if (!stream_) {
     throw Error("can't be written", file_.string(), "is the disk full?");
   }

@@ -10,7 +10,7 @@
 
 namespace trainyard::executor {
 
-// Takes each line of the run record as it is written; called on rank 0 only.
+// Takes each line of the run record, newline included, as it is written; called on rank 0 only.
 using RecordSink = std::function<void(const std::string& line)>;
 
 // Returns when the run is complete and its files are written. Throws Error: data or weights that can't be

@@ -1,0 +1,212 @@
+// Runs of real processes: what they leave in the run's folder, and how they end.
+#include "executor/run/launch_run.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <thread>
+
+#include "core/plan/trace.h"
+#include "executor/checkpoint/model_weights.h"
+#include "executor/run/run_files.h"
+#include "tests/executor/worker/layout_cases.h"
+#include "tests/support/error_of.h"
+#include "tests/support/temporary_folder.h"
+
+namespace trainyard::executor {
+
+namespace {
+
+std::string pseudo_text(std::size_t bytes) {
+  std::string text;
+  while (text.size() < bytes) {
+    text += "and it came to pass in those days, ";
+    text += static_cast<char>('a' + text.size() % 23);
+  }
+  return text;
+}
+
+Plan two_stage_plan() {
+  Layout layout;
+  layout.pipeline = 2;
+  layout.data = 2;
+  layout.zero_stage = 1;
+  layout.accumulation = 4;
+  Plan plan = small_plan(layout);
+  plan.training.learning_rate = 3e-3;
+  plan.training.steps = 12;
+  return plan;
+}
+
+RunOptions options_in(const TemporaryFolder& folder) {
+  RunOptions options;
+  options.folder = folder.path() / "run";
+  options.data = folder.write("text.txt", pseudo_text(20000));
+  options.evaluate_every = 5;
+  return options;
+}
+
+// The child process of this one that is this rank, found by its environment.
+std::optional<pid_t> process_of_rank(int rank) {
+  const std::string wanted = "TRAINYARD_RANK=" + std::to_string(rank);
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream children(task.path() / "children");
+    for (pid_t pid = 0; children >> pid;) {
+      std::ifstream environment("/proc/" + std::to_string(pid) + "/environ", std::ios::binary);
+      for (std::string variable; std::getline(environment, variable, '\0');) {
+        if (variable == wanted) {
+          return pid;
+        }
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+TEST(LaunchRun, LeavesRecordTraceAndModel) {
+  const TemporaryFolder folder;
+  const Plan plan = two_stage_plan();
+  const RunOptions options = options_in(folder);
+  const RunFiles files{options.folder};
+  int lines = 0;
+  const RunOutcome outcome =
+      launch_run(plan, options, RANK_PROCESS, {.on_record = [&](const std::string&) { ++lines; }, .on_message = {}});
+  ASSERT_TRUE(outcome.ok()) << outcome.failure->cause;
+
+  const RunRecord record = read_run_record(files.record());
+  EXPECT_TRUE(record.complete);
+  ASSERT_EQ(record.steps.size(), 12U);
+  EXPECT_LT(record.steps.back().loss, record.steps.front().loss - 0.5);
+  EXPECT_GT(record.steps.back().tokens_per_second, 0.0);
+  ASSERT_EQ(record.evaluations.size(), 3U);  // after 5, 10 and all 12 steps
+  EXPECT_EQ(record.evaluations[0].step, 5);
+  EXPECT_EQ(record.evaluations[2].step, 12);
+  EXPECT_LT(record.evaluations[2].loss, record.evaluations[0].loss);
+  EXPECT_EQ(lines, 1 + 12 + 3 + 4);  // header, steps, evaluations, counts; the launcher writes the end itself
+
+  const Program program = compile(plan);
+  EXPECT_EQ(record.header.program_hash, program.hash);
+  ASSERT_EQ(record.counts.size(), 4U);
+  std::size_t instructions = 0;
+  for (const RankCounts& counts : record.counts) {
+    const Role& role = program.role_of(counts.rank);
+    EXPECT_EQ(counts.volumes, volumes(role));
+    EXPECT_EQ(counts.buffers_allocated, role.arena_bytes + role.persistent_bytes);
+    EXPECT_GT(counts.resident_peak, counts.buffers_allocated);
+    instructions += role.instructions.size();
+  }
+
+  const Trace trace = read_trace(files.trace());
+  EXPECT_FALSE(trace.simulated);
+  EXPECT_EQ(trace.program_hash, program.hash);
+  EXPECT_EQ(trace.slices.size(), instructions);
+  EXPECT_GE(trace.step, 9);  // one of the last three
+  for (const Slice& slice : trace.slices) {
+    EXPECT_GE(slice.begin, 0);
+    EXPECT_LE(slice.begin, slice.end);
+    EXPECT_LE(slice.end, trace.duration);
+  }
+  EXPECT_FALSE(std::filesystem::exists(files.rank_trace(Rank(0))));
+
+  EXPECT_NO_THROW(open_weights(files.model(), plan.model));
+  EXPECT_TRUE(std::filesystem::exists(files.model() / "config.json"));
+  EXPECT_TRUE(contains(error_of([&] { launch_run(plan, options, RANK_PROCESS, {}); }).problem(), "already holds"));
+}
+
+// The loss of the first step after --init is that of the weights where the first run ended.
+TEST(LaunchRun, StartsFromSavedWeightsUnderAnotherLayout) {
+  const TemporaryFolder folder;
+  const Plan plan = two_stage_plan();
+  const RunOptions options = options_in(folder);
+  ASSERT_TRUE(launch_run(plan, options, RANK_PROCESS, {}).ok());
+  const RunRecord first = read_run_record(RunFiles{options.folder}.record());
+
+  Plan other = plan;
+  other.layout = Layout{};
+  other.layout.tensor = 2;
+  other.layout.accumulation = 8;
+  RunOptions again = options;
+  again.folder = folder.path() / "again";
+  again.initial_weights = RunFiles{options.folder}.model();
+  again.steps = 1;
+  again.evaluate_every.reset();
+  other.training.learning_rate = 1e-30;  // so that the evaluation after the step sees the same weights
+  ASSERT_TRUE(launch_run(other, again, RANK_PROCESS, {}).ok());
+  const RunRecord second = read_run_record(RunFiles{again.folder}.record());
+  ASSERT_EQ(second.evaluations.size(), 1U);
+  EXPECT_NEAR(second.evaluations[0].loss, first.evaluations.back().loss, 1e-5);
+}
+
+TEST(LaunchRun, ARankThatDiesEndsTheRunWithItsNumberAndStep) {
+  const TemporaryFolder folder;
+  Plan plan = two_stage_plan();
+  plan.training.steps = 100000;
+  RunOptions options = options_in(folder);
+  options.evaluate_every.reset();
+  int lines = 0;
+  std::chrono::steady_clock::time_point killed;
+  const RunCallbacks callbacks{.on_record =
+                                   [&](const std::string&) {
+                                     if (++lines == 4) {  // header and three steps
+                                       const auto pid = process_of_rank(2);
+                                       ASSERT_TRUE(pid.has_value());
+                                       killed = std::chrono::steady_clock::now();
+                                       ::kill(*pid, SIGKILL);
+                                     }
+                                   },
+                               .on_message = {}};
+  const RunOutcome outcome = launch_run(plan, options, RANK_PROCESS, callbacks);
+  EXPECT_LT(std::chrono::steady_clock::now() - killed, std::chrono::seconds(2));
+  ASSERT_TRUE(outcome.failure.has_value());
+  EXPECT_EQ(outcome.failure->rank, Rank(2));
+  EXPECT_TRUE(contains(outcome.failure->cause, "SIGKILL")) << outcome.failure->cause;
+  const RunRecord record = read_run_record(RunFiles{options.folder}.record());
+  ASSERT_TRUE(record.failure.has_value());
+  EXPECT_EQ(record.failure->rank, Rank(2));
+  EXPECT_GE(record.failure->step.value_or(0), 3);
+  EXPECT_FALSE(record.complete);
+}
+
+TEST(LaunchRun, WhatCannotRunIsSaidBeforeAnythingStarts) {
+  const TemporaryFolder folder;
+  const RunOptions options = options_in(folder);
+  RunOptions absent = options;
+  absent.data = folder.path() / "absent.txt";
+  EXPECT_TRUE(contains(error_of([&] { launch_run(two_stage_plan(), absent, RANK_PROCESS, {}); }).what(), "absent.txt"));
+  Plan half = two_stage_plan();
+  half.layout.compute_type = DataType::kBf16;
+  EXPECT_TRUE(contains(error_of([&] { launch_run(half, options, RANK_PROCESS, {}); }).problem(), "can't run"));
+  Plan small_vocabulary = two_stage_plan();
+  small_vocabulary.model.vocabulary = 200;
+  EXPECT_TRUE(contains(error_of([&] { launch_run(small_vocabulary, options, RANK_PROCESS, {}); }).problem(), "bytes"));
+  EXPECT_FALSE(std::filesystem::exists(options.folder));
+}
+
+TEST(RunOptions, SurviveTheTripThroughArguments) {
+  RunOptions options;
+  options.folder = "a folder";
+  options.data = "text";
+  options.initial_weights = "weights";
+  options.steps = 7;
+  options.threads_per_rank = 3;
+  options.traced_steps = 0;
+  options.evaluate_every = 2;
+  options.evaluation_batches = 5;
+  options.peak_rate = from_si<FlopsPerSecond>(1.2345678901234567e11);
+  options.save_model = false;
+  EXPECT_EQ(to_arguments(from_arguments(to_arguments(options))), to_arguments(options));
+  EXPECT_EQ(from_arguments(to_arguments(options)).peak_rate->si(), options.peak_rate->si());
+  EXPECT_TRUE(contains(error_of([] {
+                         from_arguments({"--folder", "f", "--data", "d", "--steps", "x"});
+                       }).where(),
+                       "--steps"));
+  EXPECT_TRUE(contains(error_of([] { from_arguments({}); }).what(), "--folder"));
+}
+
+}  // namespace trainyard::executor
