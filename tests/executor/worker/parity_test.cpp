@@ -5,11 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <sstream>
 
+#include "core/document/read_file.h"
 #include "tests/executor/worker/layout_cases.h"
 #include "tests/executor/worker/tensor_comparison.h"
 #include "tests/executor/worker/thread_ranks.h"
+#include "tests/support/temporary_folder.h"
 
 namespace trainyard::executor {
 
@@ -114,6 +117,50 @@ TEST_P(EveryLayout, MatchesOneRankWithSgd) {
 INSTANTIATE_TEST_SUITE_P(Parity, EveryLayout, testing::ValuesIn(all_layouts()),
                          [](const testing::TestParamInfo<Layout>& layout) { return test_name(layout.param); });
 
+// With tied embeddings the table gets gradients from both ends; over tensor and data parallelism.
+TEST(TiedEmbeddings, MatchOneRank) {
+  for (const int tensor : {1, 2}) {
+    Layout layout;
+    layout.tensor = tensor;
+    layout.data = 2;
+    layout.zero_stage = 1;
+    layout.accumulation = 4;
+    Plan plan = small_plan(layout);
+    plan.model.tied_embeddings = true;
+    const std::vector<RankResult> reference = run_as_threads(reference_plan(plan), kSteps);
+    const std::vector<RankResult> ranks = run_as_threads(plan, kSteps);
+    const WholeTensors whole = gradients(ranks);
+    expect_complete(whole, plan);
+    EXPECT_LE(compare(whole, gradients(reference)).largest, kTolerance);
+    expect_same_training(ranks, reference[0]);
+    expect_counts(ranks);
+  }
+}
+
+// A model is the same file, byte for byte, whatever layout holds it. No steps: all start from equal weights.
+TEST(SavedModel, IsTheSameFileUnderEveryLayout) {
+  const auto saved = [](int tensor, int pipeline, int data) {
+    const TemporaryFolder folder;
+    Layout layout;
+    layout.tensor = tensor;
+    layout.pipeline = pipeline;
+    layout.data = data;
+    layout.zero_stage = data > 1 ? 1 : 0;
+    layout.accumulation = 8 / data;
+    Plan plan = small_plan(layout);
+    run_as_threads(plan, 0, {.save_to = folder.path()});
+    EXPECT_TRUE(std::filesystem::exists(folder.path() / "config.json"));
+    EXPECT_FALSE(std::filesystem::exists(folder.path() / "model.safetensors.partial"));
+    return read_text_file(folder.path() / "model.safetensors");
+  };
+  const std::string one = saved(1, 1, 1);
+  EXPECT_GT(one.size(), 4U * 218048U);  // 2 (259 x 64) + 64 + 4 (128 + 64 (2 x 64 + 2 x 32 + 3 x 176))
+  EXPECT_TRUE(saved(2, 1, 2) == one);
+  EXPECT_TRUE(saved(2, 2, 1) == one);
+  EXPECT_TRUE(saved(1, 4, 1) == one);
+  EXPECT_TRUE(saved(1, 2, 2) == one);
+}
+
 // --- Seeded bugs: each must be seen by the comparison above. -----------------------------------------------
 
 namespace {
@@ -136,7 +183,7 @@ Seen effect_of(Fault fault) {
   for (const OptimizerKind optimizer : {OptimizerKind::kAdamW, OptimizerKind::kSgd}) {
     const Plan plan = small_plan(two_data_ranks(), optimizer);
     const std::vector<RankResult> reference = run_as_threads(reference_plan(plan), kSteps);
-    const std::vector<RankResult> faulty = run_as_threads(plan, kSteps, fault);
+    const std::vector<RankResult> faulty = run_as_threads(plan, kSteps, {.fault = fault});
     seen.gradients = compare(gradients(faulty), gradients(reference));
     const double losses = largest_loss_difference(faulty[0], reference[0]);
     (optimizer == OptimizerKind::kAdamW ? seen.adamw_losses : seen.sgd_losses) = losses;
@@ -241,8 +288,8 @@ TEST(BitForBit, RecomputationOnAndOff) {
 
 TEST(BitForBit, ThreadsPerRankChangeNothing) {
   const Plan plan = small_plan(data_parallel(1, false));
-  const std::vector<RankResult> one = run_as_threads(plan, kSteps, Fault::kNone, 1);
-  const std::vector<RankResult> three = run_as_threads(plan, kSteps, Fault::kNone, 3);
+  const std::vector<RankResult> one = run_as_threads(plan, kSteps, {.threads_per_rank = 1});
+  const std::vector<RankResult> three = run_as_threads(plan, kSteps, {.threads_per_rank = 3});
   EXPECT_TRUE(compare(final_parameters(one), final_parameters(three)).bitwise_equal);
 }
 

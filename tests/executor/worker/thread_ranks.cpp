@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "core/random/philox.h"
+#include "executor/checkpoint/save_model.h"
 #include "executor/communicator/gloo_communicator.h"
 #include "executor/data/sampler.h"
 #include "executor/device/cpu_device.h"
@@ -89,7 +90,7 @@ std::vector<std::uint8_t> sample_text(std::size_t bytes) {
   return text;
 }
 
-std::vector<RankResult> run_as_threads(const Plan& plan, std::int64_t steps, Fault fault, int threads_per_rank) {
+std::vector<RankResult> run_as_threads(const Plan& plan, std::int64_t steps, const ThreadRunOptions& options) {
   const auto ranks = static_cast<int>(plan.layout.ranks());
   const std::vector<std::uint8_t> text = sample_text(std::size_t{1} << 14);
   MemoryStore store;
@@ -99,12 +100,16 @@ std::vector<RankResult> run_as_threads(const Plan& plan, std::int64_t steps, Fau
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
       try {
-        const auto device = make_cpu_device({.threads = threads_per_rank, .on_failure = [&] { job.fail(nullptr); }});
+        const auto device =
+            make_cpu_device({.threads = options.threads_per_rank, .on_failure = [&] { job.fail(nullptr); }});
         const auto communicator = make_gloo_communicator(*device, store, Rank(rank), ranks, {});
         job.add(communicator.get());
         try {
-          Worker worker(plan, *device, *communicator, {.fault = fault});
+          Worker worker(plan, *device, *communicator, {.fault = options.fault});
           results[static_cast<std::size_t>(rank)] = train(worker, steps, text);
+          if (options.save_to) {
+            save_model(worker, *communicator, *options.save_to);
+          }
           communicator->barrier();
         } catch (...) {
           job.fail(std::current_exception());

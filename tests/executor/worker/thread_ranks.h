@@ -2,7 +2,9 @@
 // over loopback: the same code as a run of processes, with everything in reach of the test.
 #pragma once
 
-#include <string>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "core/plan/plan.h"
@@ -26,8 +28,13 @@ struct RankResult {
 // Synthetic text that a small model can learn something from.
 std::vector<std::uint8_t> sample_text(std::size_t bytes);
 
+struct ThreadRunOptions {
+  Fault fault = Fault::kNone;
+  int threads_per_rank = 1;
+  std::optional<std::filesystem::path> save_to;  // the model after the last step
+};
+
 // Throws what a rank threw.
-std::vector<RankResult> run_as_threads(const Plan& plan, std::int64_t steps, Fault fault = Fault::kNone,
-                                       int threads_per_rank = 1);
+std::vector<RankResult> run_as_threads(const Plan& plan, std::int64_t steps, const ThreadRunOptions& options = {});
 
 }  // namespace trainyard::executor
