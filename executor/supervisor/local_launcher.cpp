@@ -105,7 +105,7 @@ class LocalLauncher {
       if (result_.interrupted_by) {
         kill_at_ = terminate_at_ = Clock::now();  // the second time
       } else if (!stopping_since_) {
-        result_.interrupted_by = *signal;
+        result_.interrupted_by = signal;
         stop(std::string("interrupted by SIG") + ::sigabbrev_np(*signal), options_.interrupt_patience);
       }
     }
