@@ -27,8 +27,11 @@ class Search {
         collectives_(collective_cost(profile, per_node_)) {}
 
   PlannerResult run(const std::function<void(const PlannerProgress&)>& progress, const std::stop_token& stop) {
-    const std::vector<Layout> layouts =
+    std::vector<Layout> layouts =
         search_space(request_.model, request_.training, request_.ranks, request_.base, request_.limits);
+    if (request_.wanted) {
+      std::erase_if(layouts, [this](const Layout& layout) { return !request_.wanted(layout); });
+    }
     progress_.layouts = static_cast<std::int64_t>(layouts.size());
     for (const Layout& layout : layouts) {
       if (stop.stop_requested()) {

@@ -27,6 +27,7 @@ struct PlannerRequest {
   Layout base;                               // types, bucket size, rank order: what isn't searched
   std::optional<Capabilities> capabilities;  // only layouts that an executor can run
   SearchLimits limits;
+  std::function<bool(const Layout&)> wanted;  // layouts for which it is false aren't considered; unset: all are
   int simulated = 3;  // how many of the best are simulated; at least 1
 };
 

@@ -11,6 +11,7 @@ TEST(EditDistance, CountsInsertedDeletedAndReplacedLetters) {
   EXPECT_EQ(edit_distance("", "abc"), 3);
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3);  // k->s, e->i, +g
   EXPECT_EQ(edit_distance("tensor", "tensor"), 0);
+  EXPECT_EQ(edit_distance("paln", "plan"), 1);  // a swap
 }
 
 TEST(NearestName, FindsATypingMistakeButNotAnotherWord) {

@@ -1,0 +1,136 @@
+#include "cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/verbs.h"
+#include "core/document/nearest_name.h"
+#include "core/error.h"
+#include "core/plan/provenance.h"
+
+namespace trainyard::cli {
+
+namespace {
+
+constexpr const char* kDescription =
+    "Plan, simulate and run sharded training of large language models.\n"
+    "The usual order: doctor, calibrate, plan, simulate, run, compare.";
+constexpr const char* kFooter =
+    "`trainyard VERB --help` shows a verb's flags and an example. Every verb takes --json.\n"
+    "Exit codes: 0 done, 1 the run failed, 2 something to put right, 130 interrupted.";
+
+// The hidden ones (an empty group) only when asked for.
+std::vector<std::string> verb_names(CLI::App& app, bool hidden) {
+  std::vector<std::string> names;
+  for (const CLI::App* verb : app.get_subcommands([](CLI::App*) { return true; })) {
+    if (hidden || !verb->get_group().empty()) {
+      names.push_back(verb->get_name());
+    }
+  }
+  return names;
+}
+
+std::vector<std::string> flag_names(const CLI::App& verb) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : verb.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& known, const std::string& otherwise) {
+  auto name = nearest_name(word, known);
+  const auto begun =
+      std::find_if(known.begin(), known.end(), [word](const std::string& n) { return n.starts_with(word); });
+  if (begun != known.end()) {
+    name = *begun;
+  }
+  return name ? "did you mean " + *name + "?" : otherwise;
+}
+
+// CLI11 would report an unknown verb only as a missing one.
+void require_known_verb(CLI::App& app, const std::vector<std::string>& arguments) {
+  const auto first =
+      std::find_if(arguments.begin(), arguments.end(), [](const std::string& a) { return !a.starts_with("-"); });
+  const std::vector<std::string> names = verb_names(app, true);
+  if (first == arguments.end() || std::find(names.begin(), names.end(), *first) != names.end()) {
+    return;
+  }
+  throw Error("no verb '" + *first + "'", "trainyard",
+              did_you_mean(*first, verb_names(app, false), "see trainyard --help for the verbs"));
+}
+
+// The flag or word that nothing took.
+[[noreturn]] void reject_extras(CLI::App& app, const CLI::ParseError& problem) {
+  const auto chosen = app.get_subcommands();
+  const CLI::App& verb = chosen.empty() ? app : *chosen.front();
+  const std::string where = chosen.empty() ? "trainyard" : "trainyard " + verb.get_name();
+  for (const std::string& extra : app.remaining(true)) {
+    if (extra.starts_with("-")) {
+      const std::string flag = extra.substr(0, extra.find('='));
+      throw Error("no flag " + flag, where, did_you_mean(flag, flag_names(verb), "see " + where + " --help"));
+    }
+    throw Error("'" + extra + "' is one argument too many", where, "see " + where + " --help");
+  }
+  throw Error(problem.what(), where, "see " + where + " --help");
+}
+
+void declare_verbs(CLI::App& app, Session& session, Action& action) {
+  app.footer(kFooter);
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "trainyard " + std::string(tool_version()));
+  add_doctor(app, session, action);
+  add_calibrate(app, session, action);
+  add_plan(app, session, action);
+  add_simulate(app, session, action);
+  add_run(app, session, action);
+  add_compare(app, session, action);
+  add_trace(app, session, action);
+  add_program(app, session, action);
+  add_rank(app, session, action);
+}
+
+}  // namespace
+
+CLI::App* add_verb(CLI::App& app, Session& session, const VerbText& text) {
+  CLI::App* verb = app.add_subcommand(text.name, text.summary);
+  verb->add_flag("--json", session.json, "One JSON object on standard output, messages on standard error");
+  verb->footer("\nExample:\n" + std::string(text.example));
+  verb->option_defaults()->always_capture_default();
+  return verb;
+}
+
+CommandLine parse_command_line(int argc, char** argv, Session& session) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  session.json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
+  CommandLine result;
+  CLI::App app(kDescription, "trainyard");
+  declare_verbs(app, session, result.action);
+  if (arguments.empty()) {
+    throw Error("no verb given", "trainyard", "one of: doctor, calibrate, plan, simulate, run, compare; or --help");
+  }
+  try {
+    require_known_verb(app, arguments);
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    app.exit(asked);
+    return {};
+  } catch (const CLI::ExtrasError& problem) {
+    reject_extras(app, problem);
+  } catch (const CLI::ParseError& problem) {
+    if (app.remaining_size(true) > 0) {
+      reject_extras(app, problem);
+    }
+    const auto chosen = app.get_subcommands();
+    const std::string where = chosen.empty() ? "trainyard" : "trainyard " + chosen.front()->get_name();
+    throw Error(problem.what(), where, "see " + where + " --help");
+  }
+  return result;
+}
+
+}  // namespace trainyard::cli

@@ -1,0 +1,150 @@
+// trainyard plan: the layouts of a model on a machine, ranked by predicted step time; the best as plan.json.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/exit_code.h"
+#include "cli/json/output.h"
+#include "cli/layout_options.h"
+#include "cli/machine_option.h"
+#include "cli/plan_report.h"
+#include "cli/text/progress.h"
+#include "cli/training_options.h"
+#include "cli/verbs.h"
+#include "core/document/read_file.h"
+#include "core/error.h"
+#include "core/model/huggingface.h"
+#include "core/plan/plan.h"
+#include "executor/run/cpu_capabilities.h"
+#include "simulator/planner/planner.h"
+
+namespace trainyard::cli {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Options {
+  std::string model;
+  MachineOption machine;
+  std::int64_t ranks = 1;
+  TrainingOptions training;
+  LayoutOptions layout;
+  std::size_t top = 10;
+  std::size_t pick = 1;
+  bool explain = false;
+  std::string output;
+};
+
+simulator::PlannerRequest request_from(const Options& options, const DeviceProfile& profile) {
+  simulator::PlannerRequest request;
+  request.model = read_huggingface_config(options.model);
+  request.training = training_from(options.training);
+  if (request.training.sequence > request.model.positions) {
+    throw Error(fmt::format("{} tokens are more than the model's {} positions", request.training.sequence,
+                            request.model.positions),
+                "--sequence", "a shorter sequence, or a larger max_position_embeddings in " + options.model);
+  }
+  request.ranks = options.ranks;
+  const bool measured = profile.measured() != nullptr;
+  request.base = base_layout(options.layout, measured ? "fp32" : "bf16");
+  // On a measured machine only what can run there is of use; a cluster is for exploring.
+  request.capabilities = measured ? std::optional(executor::cpu_capabilities()) : std::nullopt;
+  request.wanted = [layout = options.layout](const Layout& candidate) { return wanted(layout, candidate); };
+  request.simulated = static_cast<int>(std::clamp<std::size_t>(options.pick, 3, 20));
+  return request;
+}
+
+simulator::PlannerResult search(const Session& session, const simulator::PlannerRequest& request,
+                                const DeviceProfile& profile) {
+  ProgressLine line(session.err, 5s);
+  return simulator::plan_layouts(request, profile, [&](const simulator::PlannerProgress& progress) {
+    if (session.err.terminal()) {
+      line.show(
+          fmt::format("{} of {} layouts priced, {} simulated", progress.priced, progress.layouts, progress.simulated));
+    }
+  });
+}
+
+void require_pick(const Options& options, const simulator::PlannerResult& result) {
+  if (result.ranked.empty()) {
+    const auto reasons = ruled_out_lines(result);
+    throw Error(fmt::format("none of the {} layouts considered can work", result.considered), "trainyard plan",
+                reasons.empty() ? "no layout of these ranks has what the flags ask for"
+                                : fmt::format("{}", fmt::join(reasons, "; ")));
+  }
+  if (options.pick < 1 || options.pick > result.ranked.size()) {
+    throw Error(fmt::format("no number {} among {} layouts that can work", options.pick, result.ranked.size()),
+                "--pick", "1 is the best");
+  }
+}
+
+void write_picked(const Options& options, const simulator::PlannerRequest& request, const DeviceProfile& profile,
+                  const simulator::Estimate& estimate) {
+  Plan plan = simulator::make_plan(request, profile, estimate.layout);
+  plan.prediction = Prediction{estimate.step_time, estimate.tokens_per_second, estimate.memory_peak};
+  plan.provenance.version = tool_version();
+  plan.provenance.inputs["model"] = content_hash(read_text_file(options.model));
+  const bool measured = !options.machine.profile.empty();
+  const std::string& machine = measured ? options.machine.profile : options.machine.cluster;
+  plan.provenance.inputs[measured ? "profile" : "cluster"] = content_hash(read_text_file(machine));
+  validate(plan, options.output);
+  write_plan(plan, options.output);
+}
+
+int plan(const Session& session, const Options& options) {
+  if (options.ranks < 1) {
+    throw Error("must be at least 1", "--ranks", "the number of devices to train on");
+  }
+  const DeviceProfile profile = read_machine_option(options.machine);
+  const simulator::PlannerRequest request = request_from(options, profile);
+  const auto begin = std::chrono::steady_clock::now();
+  const simulator::PlannerResult result = search(session, request, profile);
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+  require_pick(options, result);
+  const simulator::Estimate& picked = result.ranked[options.pick - 1];
+  if (!options.output.empty()) {
+    write_picked(options, request, profile, picked);
+  }
+  const PlanReport report{.request = request,
+                          .result = result,
+                          .profile = profile,
+                          .executor = executor::cpu_capabilities(),
+                          .top = options.top,
+                          .picked = options.pick - 1,
+                          .output = options.output,
+                          .elapsed = from_si<Seconds>(elapsed.count()),
+                          .explain = options.explain};
+  if (session.json) {
+    print_json(to_json(report));
+  } else {
+    print_report(session, report);
+  }
+  return kOk;
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, Session& session, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = add_verb(app, session,
+                            {"plan", "Rank the layouts of a model on a machine and write the best as a plan",
+                             "  trainyard plan --model models/llm/demo-llama.json --profile profile.json --ranks 2 \\\n"
+                             "    --sequence 256 --global-batch 16 --steps 60 --output plan.json"});
+  verb->add_option("--model", options->model, "Hugging Face config.json of a Llama")->required();
+  add_machine_options(*verb, options->machine);
+  verb->add_option("--ranks", options->ranks, "Devices to train on")->required();
+  add_training_options(*verb, options->training);
+  add_layout_options(*verb, options->layout);
+  verb->add_option("--output", options->output, "Where to write the plan; without it only the table is printed");
+  verb->add_option("--pick", options->pick, "Write this one of the ranking");
+  verb->add_option("--top", options->top, "Layouts to show");
+  verb->add_flag("--explain", options->explain, "Where each step's time goes, and where constants come from");
+  verb->callback([options, &action] { action = [options](const Session& s) { return plan(s, *options); }; });
+}
+
+}  // namespace trainyard::cli

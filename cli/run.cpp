@@ -1,0 +1,240 @@
+// trainyard run: executes a plan on this machine, a process a rank.
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/exit_code.h"
+#include "cli/json/output.h"
+#include "cli/run_progress.h"
+#include "cli/verbs.h"
+#include "core/error.h"
+#include "core/layout/layout.h"
+#include "core/plan/device_profile.h"
+#include "core/plan/plan.h"
+#include "core/plan/run_record.h"
+#include "core/units/format_quantity.h"
+#include "executor/run/launch_run.h"
+#include "executor/run/run_files.h"
+
+namespace trainyard::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+struct Options {
+  std::string plan;
+  std::string data;
+  std::string output;
+  std::string initial_weights;
+  std::string profile;
+  std::optional<std::int64_t> steps;
+  std::optional<int> threads;
+  std::optional<std::int64_t> evaluate_every;
+  bool no_model = false;
+  bool force = false;
+};
+
+// An old run's files and nothing else: the folder may hold notes beside them.
+void remove_old_run(const executor::RunFiles& files) {
+  if (!fs::exists(files.record()) && !fs::exists(files.plan())) {
+    throw Error("isn't empty and holds no run", files.folder.string(), "--force replaces only an earlier run");
+  }
+  for (const fs::path& file :
+       {files.plan(), files.record(), files.trace(), files.model(), files.checkpoint(0).parent_path()}) {
+    fs::remove_all(file);
+  }
+}
+
+void make_room(const executor::RunFiles& files, bool force) {
+  std::error_code none;
+  if (!fs::exists(files.folder, none)) {
+    return;
+  }
+  if (!fs::is_directory(files.folder, none)) {
+    throw Error("is a file, not a folder", files.folder.string(), "give --output a folder that is new or empty");
+  }
+  try {
+    if (fs::is_empty(files.folder)) {
+      return;
+    }
+    if (!force) {
+      throw Error("isn't empty", files.folder.string(), "choose a new folder, or --force to replace an earlier run");
+    }
+    remove_old_run(files);
+  } catch (const fs::filesystem_error& error) {
+    throw Error(error.code().message(), files.folder.string(), "give --output a folder that you can write to");
+  }
+}
+
+executor::RunOptions run_options(const Options& options, const Plan& plan) {
+  executor::RunOptions run;
+  run.folder = options.output;
+  run.data = options.data;
+  if (!options.initial_weights.empty()) {
+    run.initial_weights = options.initial_weights;
+  }
+  run.steps = options.steps;
+  run.threads_per_rank = options.threads.value_or(executor::threads_per_rank(plan.layout.ranks()));
+  run.evaluate_every = options.evaluate_every;
+  run.save_model = !options.no_model;
+  if (!options.profile.empty()) {
+    run.peak_rate = peak_rate(read_device_profile(options.profile), plan.layout.compute_type, plan.layout.ranks());
+  }
+  return run;
+}
+
+void check_options(const Options& options) {
+  if (options.steps && *options.steps < 1) {
+    throw Error("must be at least 1", "--steps", "how many of the plan's steps to run");
+  }
+  if (options.threads && *options.threads < 1) {
+    throw Error("must be at least 1", "--threads", "threads of each rank");
+  }
+}
+
+ordered_json to_json(const RunFailure& failure) {
+  ordered_json object;
+  object["rank"] = failure.rank ? ordered_json(failure.rank->value()) : ordered_json();
+  object["step"] = failure.step ? ordered_json(*failure.step) : ordered_json();
+  object["cause"] = failure.cause;
+  object["last_lines"] = failure.last_lines;
+  return object;
+}
+
+// Of the steps after the first, which warms up.
+std::optional<double> median_tokens_per_second(const RunRecord& record) {
+  std::vector<double> rates;
+  for (std::size_t i = record.steps.size() > 1 ? 1 : 0; i < record.steps.size(); ++i) {
+    rates.push_back(record.steps[i].tokens_per_second);
+  }
+  if (rates.empty()) {
+    return std::nullopt;
+  }
+  std::nth_element(rates.begin(), rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2), rates.end());
+  return rates[rates.size() / 2];
+}
+
+ordered_json to_json(const Options& options, const RunRecord& record, const executor::RunOutcome& outcome,
+                     double elapsed) {
+  const auto optional = [](const auto& value) { return value ? ordered_json(*value) : ordered_json(); };
+  ordered_json object;
+  object["folder"] = options.output;
+  object["steps"] = record.steps.size();
+  object["first_loss"] = record.steps.empty() ? ordered_json() : ordered_json(record.steps.front().loss);
+  object["last_loss"] = record.steps.empty() ? ordered_json() : ordered_json(record.steps.back().loss);
+  object["tokens_per_second"] = optional(median_tokens_per_second(record));
+  object["evaluation"] = ordered_json();
+  if (!record.evaluations.empty()) {
+    const EvaluationRecord& last = record.evaluations.back();
+    object["evaluation"] = {{"step", last.step}, {"loss", last.loss}, {"unigram_entropy", last.unigram_entropy}};
+  }
+  object["elapsed_s"] = elapsed;
+  object["interrupted"] = outcome.interrupted_by.has_value();
+  object["failure"] = outcome.failure ? to_json(*outcome.failure) : ordered_json();
+  return object;
+}
+
+void print_failure(const Session& session, const RunFailure& failure) {
+  std::string where;
+  if (failure.rank) {
+    where = fmt::format(" rank {}", failure.rank->value());
+  }
+  if (failure.step) {
+    where += fmt::format(" in step {}", *failure.step + 1);
+  }
+  fmt::print(stderr, "{}{}: {}\n", session.err.red("trainyard: the run failed,"), where, failure.cause);
+  for (const std::string& line : failure.last_lines) {
+    fmt::print(stderr, "  | {}\n", line);
+  }
+}
+
+void print_summary(const Options& options, const RunRecord& record, double elapsed) {
+  if (!record.steps.empty()) {
+    fmt::print("{} steps in {}, loss {:.3f} to {:.3f}, {:.0f} tokens/s\n", record.steps.size(),
+               format_quantity(from_si<Seconds>(elapsed)), record.steps.front().loss, record.steps.back().loss,
+               median_tokens_per_second(record).value_or(0));
+  }
+  if (!record.evaluations.empty()) {
+    const EvaluationRecord& last = record.evaluations.back();
+    fmt::print("held-back text: loss {:.3f} nats, {} its unigram entropy of {:.3f}\n", last.loss,
+               last.loss < last.unigram_entropy ? "below" : "not below", last.unigram_entropy);
+  }
+  fmt::print("in {}: record.jsonl, trace.json{}\n", options.output, options.no_model ? "" : ", model/");
+}
+
+RunRecord record_so_far(const executor::RunFiles& files) {
+  // A rank that died before its first line leaves a record with an end only, or none.
+  try {
+    return read_run_record(files.record());
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+int run(const Session& session, const Options& options) {
+  check_options(options);
+  const Plan plan = read_plan(options.plan);
+  const executor::RunFiles files{options.output};
+  const executor::RunOptions run = run_options(options, plan);
+  make_room(files, options.force);
+  const std::int64_t steps = std::min(options.steps.value_or(plan.training.steps), plan.training.steps);
+  fmt::print(stderr, "{} on {} ranks of {} threads: {}\n", plan.model.name, plan.layout.ranks(), run.threads_per_rank,
+             describe(plan.layout));
+  RunProgress progress(session.err, steps);
+  const executor::RunCallbacks callbacks{
+      .on_record = [&](const std::string& line) { progress.record(line); },
+      .on_message = [&](int rank, const std::string& line) { progress.message(rank, line); }};
+  const auto begin = std::chrono::steady_clock::now();
+  const executor::RunOutcome outcome = executor::launch_run(plan, run, session.executable, callbacks);
+  const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  progress.clear();
+
+  const RunRecord record = record_so_far(files);
+  if (session.json) {
+    print_json(to_json(options, record, outcome, elapsed));
+  }
+  if (outcome.interrupted_by) {
+    fmt::print(stderr, "interrupted after {} steps; what there is lies in {}\n", record.steps.size(), options.output);
+    return kInterrupted;
+  }
+  if (outcome.failure) {
+    print_failure(session, *outcome.failure);
+    fmt::print(stderr, "  record: {}\n", files.record().string());
+    return kFailedRun;
+  }
+  if (!session.json) {
+    print_summary(options, record, elapsed);
+  }
+  return kOk;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Session& session, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = add_verb(app, session,
+                            {"run", "Train: execute a plan on this machine, a process a rank",
+                             "  trainyard run plan.json --data bible.txt --output runs/first"});
+  verb->add_option("PLAN", options->plan, "plan.json that `plan` wrote")->required();
+  verb->add_option("--data", options->data, "Text to train on, read as bytes; its end is held back")->required();
+  verb->add_option("--output", options->output, "Folder for the run's record, trace and weights")->required();
+  verb->add_option("--steps", options->steps, "Stop after this many of the plan's steps");
+  verb->add_option("--init", options->initial_weights, "Folder of Hugging Face safetensors to start from");
+  verb->add_option("--threads", options->threads, "Threads of each rank; otherwise the cores, shared out evenly");
+  verb->add_option("--evaluate-every", options->evaluate_every,
+                   "Steps between evaluations on held-back text; there is one at the end in any case");
+  verb->add_option("--profile", options->profile, "Machine as `calibrate` measured it: its peak gives the MFU");
+  verb->add_flag("--no-model", options->no_model, "Don't save the final weights");
+  verb->add_flag("--force", options->force, "Replace an earlier run in the folder");
+  verb->callback([options, &action] { action = [options](const Session& s) { return run(s, *options); }; });
+}
+
+}  // namespace trainyard::cli

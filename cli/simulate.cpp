@@ -1,0 +1,200 @@
+// trainyard simulate: what a plan's step would take on a machine, and where the time and the memory go.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/exit_code.h"
+#include "cli/json/output.h"
+#include "cli/machine_option.h"
+#include "cli/text/table.h"
+#include "cli/verbs.h"
+#include "core/document/write_file.h"
+#include "core/error.h"
+#include "core/layout/layout.h"
+#include "core/plan/plan.h"
+#include "core/plan/trace.h"
+#include "core/program/program.h"
+#include "core/units/format_quantity.h"
+#include "simulator/memory/memory_estimate.h"
+#include "simulator/simulate_plan.h"
+
+namespace trainyard::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::size_t kMostColumns = 5;  // roles shown side by side; --json has them all
+
+struct Options {
+  std::string plan;
+  MachineOption machine;
+  std::string trace;
+  std::string chrome;
+};
+
+struct Simulated {
+  Plan plan;
+  simulator::Simulation result;
+};
+
+Simulated simulate_file(const Options& options) {
+  Simulated simulated;
+  simulated.plan = read_plan(options.plan);
+  const DeviceProfile profile = read_machine_option(options.machine);
+  const bool slices = !options.trace.empty() || !options.chrome.empty();
+  auto outcome = simulator::simulate_plan(simulated.plan, profile,
+                                          slices ? simulator::TraceDetail::kSlices : simulator::TraceDetail::kNone);
+  if (const Infeasible* infeasible = std::get_if<Infeasible>(&outcome)) {
+    throw Error("can't work on " + profile.name + ": " + infeasible->detail, options.plan,
+                "`trainyard plan` finds layouts that can");
+  }
+  simulated.result = std::get<simulator::Simulation>(std::move(outcome));
+  simulated.result.step.trace.provenance.version = tool_version();
+  return simulated;
+}
+
+std::string time_text(Nanoseconds time) { return time == 0 ? "-" : format_quantity(to_seconds(time)); }
+
+// A column a role: its kinds of instruction, then what the compute stream did with the step.
+Table times_table(const Simulated& simulated) {
+  const std::size_t columns = std::min(simulated.result.program.roles.size(), kMostColumns);
+  std::vector<std::string> headings = {"time per step"};
+  for (std::size_t role = 0; role < columns; ++role) {
+    headings.push_back(fmt::format("role {} (stage {})", role, simulated.result.program.roles[role].stage));
+  }
+  Table table(headings, [&] {
+    std::vector<Align> alignment(headings.size(), Align::kRight);
+    alignment[0] = Align::kLeft;
+    return alignment;
+  }());
+  const auto row = [&](const std::string& name, auto value) {
+    std::vector<std::string> cells = {name};
+    bool any = false;
+    for (std::size_t role = 0; role < columns; ++role) {
+      const Nanoseconds time = value(simulated.result.step.roles[role]);
+      any = any || time != 0;
+      cells.push_back(time_text(time));
+    }
+    if (any) {
+      table.add_row(cells);
+    }
+  };
+  for (int kind = 0; kind < kInstructionKinds; ++kind) {
+    row(std::string(to_string(static_cast<InstructionKind>(kind))),
+        [kind](const simulator::RoleTimes& times) { return times.busy[static_cast<std::size_t>(kind)]; });
+  }
+  table.add_rule();
+  row("compute", [](const simulator::RoleTimes& times) { return times.compute; });
+  row("exposed communication", [](const simulator::RoleTimes& times) { return times.exposed_communication; });
+  row("waiting", [](const simulator::RoleTimes& times) { return times.waiting; });
+  return table;
+}
+
+Table memory_table(const simulator::RoleMemory& memory) {
+  Table table({"memory of the fullest rank", "bytes"}, {Align::kLeft, Align::kRight});
+  for (int cause = 0; cause < kMemoryCauses; ++cause) {
+    const ByteCount bytes = memory.by_cause[static_cast<std::size_t>(cause)];
+    if (bytes.value() != 0) {
+      table.add_row({std::string(to_string(static_cast<MemoryCause>(cause))), format_quantity(bytes)});
+    }
+  }
+  table.add_rule();
+  table.add_row({"total", format_quantity(memory.total)});
+  return table;
+}
+
+ordered_json to_json(const simulator::RoleTimes& times, const Role& role) {
+  ordered_json object;
+  object["role"] = role.id.value();
+  object["stage"] = role.stage;
+  object["ranks"] = role.ranks;
+  object["busy_s"] = ordered_json::object();
+  for (int kind = 0; kind < kInstructionKinds; ++kind) {
+    const Nanoseconds busy = times.busy[static_cast<std::size_t>(kind)];
+    if (busy != 0) {
+      object["busy_s"][std::string(to_string(static_cast<InstructionKind>(kind)))] = to_seconds(busy).si();
+    }
+  }
+  object["compute_s"] = to_seconds(times.compute).si();
+  object["exposed_communication_s"] = to_seconds(times.exposed_communication).si();
+  object["waiting_s"] = to_seconds(times.waiting).si();
+  return object;
+}
+
+ordered_json to_json(const simulator::RoleMemory& memory) {
+  ordered_json object;
+  object["role"] = memory.role.value();
+  object["stage"] = memory.stage;
+  object["total_bytes"] = memory.total.value();
+  object["by_cause_bytes"] = ordered_json::object();
+  for (int cause = 0; cause < kMemoryCauses; ++cause) {
+    object["by_cause_bytes"][std::string(to_string(static_cast<MemoryCause>(cause)))] =
+        memory.by_cause[static_cast<std::size_t>(cause)].value();
+  }
+  return object;
+}
+
+ordered_json to_json(const Simulated& simulated) {
+  ordered_json object;
+  object["layout"] = describe(simulated.plan.layout);
+  object["program_hash"] = simulated.result.program.hash;
+  object["step_time_s"] = simulated.result.estimate.step_time.si();
+  object["tokens_per_second"] = simulated.result.estimate.tokens_per_second;
+  object["mfu"] = simulated.result.estimate.mfu;
+  object["roles"] = ordered_json::array();
+  for (std::size_t role = 0; role < simulated.result.program.roles.size(); ++role) {
+    object["roles"].push_back(to_json(simulated.result.step.roles[role], simulated.result.program.roles[role]));
+  }
+  object["memory"] = ordered_json::array();
+  for (const simulator::RoleMemory& memory : simulated.result.memory) {
+    object["memory"].push_back(to_json(memory));
+  }
+  return object;
+}
+
+void print_simulation(const Session& session, const Simulated& simulated) {
+  fmt::print("{}: {} a step, {:.0f} tokens/s, MFU {:.1f} % (predicted)\n\n",
+             session.out.bold(describe(simulated.plan.layout)),
+             session.out.bold(format_quantity(simulated.result.estimate.step_time)),
+             simulated.result.estimate.tokens_per_second, 100.0 * simulated.result.estimate.mfu);
+  fmt::print("{}", times_table(simulated).text(session.out));
+  if (simulated.result.program.roles.size() > kMostColumns) {
+    fmt::print("and {} more roles: see --json\n", simulated.result.program.roles.size() - kMostColumns);
+  }
+  fmt::print("\n{}", memory_table(simulator::worst(simulated.result.memory)).text(session.out));
+}
+
+int simulate(const Session& session, const Options& options) {
+  const Simulated simulated = simulate_file(options);
+  if (!options.trace.empty()) {
+    write_trace(simulated.result.step.trace, options.trace);
+  }
+  if (!options.chrome.empty()) {
+    write_file(options.chrome, to_chrome_json(simulated.result.step.trace));
+  }
+  if (session.json) {
+    print_json(to_json(simulated));
+  } else {
+    print_simulation(session, simulated);
+  }
+  return kOk;
+}
+
+}  // namespace
+
+void add_simulate(CLI::App& app, Session& session, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = add_verb(app, session,
+                            {"simulate", "Predict a plan's step: time by kind of instruction, memory by cause",
+                             "  trainyard simulate plan.json --profile profile.json --chrome timeline.json"});
+  verb->add_option("PLAN", options->plan, "plan.json that `plan` wrote")->required();
+  add_machine_options(*verb, options->machine);
+  verb->add_option("--trace", options->trace, "Write the predicted trace here");
+  verb->add_option("--chrome", options->chrome, "Write the predicted trace here, for Perfetto");
+  verb->callback([options, &action] { action = [options](const Session& s) { return simulate(s, *options); }; });
+}
+
+}  // namespace trainyard::cli

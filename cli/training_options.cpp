@@ -1,0 +1,62 @@
+#include "cli/training_options.h"
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+
+#include "core/error.h"
+
+namespace trainyard::cli {
+
+namespace {
+
+void require(bool holds, const char* flag, const char* what) {
+  if (!holds) {
+    throw Error(what, flag, "see trainyard plan --help");
+  }
+}
+
+}  // namespace
+
+void add_training_options(CLI::App& verb, TrainingOptions& options) {
+  Training& training = options.training;
+  const char* what = "What to train";
+  verb.add_option("--sequence", training.sequence, "Tokens per sample")->required()->group(what);
+  verb.add_option("--global-batch", training.global_batch, "Samples per step, over all ranks")->required()->group(what);
+  verb.add_option("--steps", training.steps, "Training steps")->default_val(1000)->group(what);
+  verb.add_option("--seed", training.seed, "Of weights and data order")->group(what);
+  verb.add_option("--optimizer", options.optimizer, "adamw or sgd")
+      ->check(CLI::IsMember({"adamw", "sgd"}))
+      ->group(what);
+  verb.add_option("--learning-rate", training.learning_rate, "Peak")->group(what);
+  verb.add_option("--minimum-rate", training.minimum_rate_ratio, "Of the peak, at the end of the cosine")->group(what);
+  verb.add_option("--warmup", training.warmup_steps, "Steps from 0 to the peak rate")->group(what);
+  verb.add_option("--beta1", training.beta1, "AdamW")->group(what);
+  verb.add_option("--beta2", training.beta2, "AdamW")->group(what);
+  verb.add_option("--epsilon", training.epsilon, "AdamW")->group(what);
+  verb.add_option("--weight-decay", training.weight_decay, "On matrices; norms have none")->group(what);
+  verb.add_option("--momentum", training.momentum, "SGD")->group(what);
+  verb.add_option("--clip-norm", options.clip_norm, "Largest global gradient norm; 0: no clipping")->group(what);
+  verb.add_option("--initial-std", training.initial_std, "Of the first weights")->group(what);
+}
+
+Training training_from(const TrainingOptions& options) {
+  Training training = options.training;
+  require(training.sequence > 0, "--sequence", "must be at least 1");
+  require(training.global_batch > 0, "--global-batch", "must be at least 1");
+  require(training.steps > 0, "--steps", "must be at least 1");
+  require(training.warmup_steps >= 0, "--warmup", "can't be negative");
+  require(std::isfinite(training.learning_rate) && training.learning_rate > 0, "--learning-rate", "must be above 0");
+  require(training.minimum_rate_ratio >= 0 && training.minimum_rate_ratio <= 1, "--minimum-rate", "must be 0 to 1");
+  require(training.beta1 >= 0 && training.beta1 < 1, "--beta1", "must be 0 to below 1");
+  require(training.beta2 >= 0 && training.beta2 < 1, "--beta2", "must be 0 to below 1");
+  require(training.epsilon > 0, "--epsilon", "must be above 0");
+  require(training.weight_decay >= 0, "--weight-decay", "can't be negative");
+  require(training.momentum >= 0 && training.momentum < 1, "--momentum", "must be 0 to below 1");
+  require(options.clip_norm >= 0, "--clip-norm", "can't be negative");
+  require(training.initial_std > 0, "--initial-std", "must be above 0");
+  training.optimizer = options.optimizer == "sgd" ? OptimizerKind::kSgd : OptimizerKind::kAdamW;
+  training.clip_norm = options.clip_norm > 0 ? std::optional<double>(options.clip_norm) : std::nullopt;
+  return training;
+}
+
+}  // namespace trainyard::cli

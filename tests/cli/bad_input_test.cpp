@@ -1,0 +1,175 @@
+// Bad input ends with exit code 2 and the name of what is wrong, and leaves nothing half-written.
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/cli/command.h"
+#include "tests/cli/tiny_model.h"
+
+namespace trainyard::cli {
+
+namespace {
+
+using nlohmann::json;
+
+const std::string kCluster = std::string(TRAINYARD_SOURCE_DIR) + "/models/clusters/llama3-16k-h100.json";
+const std::string kAccelerator = std::string(TRAINYARD_SOURCE_DIR) + "/models/accelerators/h100-sxm.json";
+
+// A plan command on two ranks of the published cluster; `extra` last.
+std::vector<std::string> plan_command(const std::string& model, const std::string& output,
+                                      const std::vector<std::string>& extra = {}) {
+  std::vector<std::string> arguments = {"plan",    "--model",  model,        "--cluster", kCluster,
+                                        "--ranks", "2",        "--sequence", "32",        "--global-batch",
+                                        "4",       "--output", output};
+  arguments.insert(arguments.end(), extra.begin(), extra.end());
+  return arguments;
+}
+
+// Exit code 2, and standard error that holds all of these.
+void expect_user_error(const CommandResult& result, const std::vector<std::string>& named) {
+  EXPECT_EQ(result.exit_code, 2) << result.out << result.err;
+  for (const std::string& name : named) {
+    EXPECT_NE(result.err.find(name), std::string::npos) << "nothing about '" << name << "' in:\n" << result.err;
+  }
+}
+
+class BadInput : public testing::Test {
+ protected:
+  void SetUp() override { model_ = folder_.write("config.json", tiny_model_config()); }
+  // The folder holds what the test put there and no more.
+  void expect_nothing_written(std::size_t files) {
+    EXPECT_EQ(folder_.entries().size(), files) << testing::PrintToString(folder_.entries());
+  }
+  std::string good_plan() {
+    const std::string file = folder_.file("plan.json");
+    const CommandResult result = run_command(plan_command(model_, file, {"--precision", "fp32"}));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return file;
+  }
+
+  TemporaryFolder folder_;
+  std::string model_;
+};
+
+std::string text_of(const std::string& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+TEST_F(BadInput, AMissingFileIsNamed) {
+  expect_user_error(run_command(plan_command(folder_.file("none.json"), folder_.file("plan.json"))), {"none.json"});
+  expect_user_error(run_command({"simulate", folder_.file("no.plan.json"), "--cluster", kCluster}), {"no.plan.json"});
+  expect_nothing_written(1);
+}
+
+TEST_F(BadInput, TruncatedJsonIsNamedWithItsPlace) {
+  const std::string plan = good_plan();
+  const std::string text = text_of(plan);
+  const std::string cut = folder_.write("cut.json", text.substr(0, text.size() / 2));
+  expect_user_error(run_command({"simulate", cut, "--cluster", kCluster}), {"cut.json"});
+  expect_user_error(run_command({"program", cut}), {"cut.json"});
+}
+
+TEST_F(BadInput, AnUnknownKeyIsNamedWithItsPointer) {
+  json plan = json::parse(text_of(good_plan()));
+  plan["layout"]["tensro"] = 2;
+  const std::string file = folder_.write("typo.json", plan.dump());
+  expect_user_error(run_command({"program", file}), {"typo.json", "/layout", "tensro"});
+}
+
+TEST_F(BadInput, AWrongUnitIsNamed) {
+  json cluster = json::parse(text_of(kCluster));
+  cluster["nic_bandwidth"]["value"] = "400 GiB";
+  folder_.write("h100-sxm.json", text_of(kAccelerator));
+  const std::string file = folder_.write("cluster.json", cluster.dump());
+  std::vector<std::string> arguments = plan_command(model_, folder_.file("plan.json"));
+  arguments[4] = file;
+  expect_user_error(run_command(arguments), {"cluster.json", "nic_bandwidth"});
+  expect_nothing_written(3);
+}
+
+TEST_F(BadInput, ABareNumberWhereAUnitBelongsIsNamed) {
+  json plan = json::parse(text_of(good_plan()));
+  plan["layout"]["bucket"] = 1000;
+  expect_user_error(run_command({"program", folder_.write("bare.json", plan.dump())}), {"bare.json", "bucket"});
+}
+
+TEST_F(BadInput, AnImpossibleLayoutSaysWhichDegreeDoesNotDivide) {
+  json plan = json::parse(text_of(good_plan()));
+  plan["layout"]["tensor"] = 3;  // the model has two key-value heads
+  expect_user_error(run_command({"program", folder_.write("three.json", plan.dump())}), {"three.json"});
+}
+
+TEST_F(BadInput, APlannerThatFindsNothingSaysWhyAndWritesNothing) {
+  // Four samples can't be dealt out to 2 ranks of dp alone when tp and pp must stay 1 and a micro-batch is 3.
+  const CommandResult result = run_command(plan_command(model_, folder_.file("plan.json"), {"--micro-batch", "3"}));
+  expect_user_error(result, {"none of the 0 layouts"});
+  expect_nothing_written(1);
+}
+
+TEST_F(BadInput, AFlagWithANonsenseValueIsNamed) {
+  expect_user_error(run_command(plan_command(model_, folder_.file("p.json"), {"--learning-rate", "-1"})),
+                    {"--learning-rate"});
+  expect_user_error(run_command(plan_command(model_, folder_.file("p.json"), {"--steps", "many"})), {"--steps"});
+  expect_user_error(run_command(plan_command(model_, folder_.file("p.json"), {"--optimizer", "adam"})),
+                    {"--optimizer"});
+  expect_nothing_written(1);
+}
+
+TEST_F(BadInput, ASequenceLongerThanTheModelsPositionsIsRefused) {
+  std::vector<std::string> arguments = plan_command(model_, folder_.file("plan.json"));
+  arguments[8] = "4096";
+  expect_user_error(run_command(arguments), {"--sequence", "128 positions"});
+}
+
+TEST_F(BadInput, AnOutputThatCannotBeWrittenIsNamed) {
+  const std::string nowhere = folder_.file("no/such/folder/plan.json");
+  expect_user_error(run_command(plan_command(model_, nowhere)), {"no/such/folder"});
+  expect_user_error(run_command({"calibrate", "--ranks", "1", "--output", folder_.file("none/profile.json")}),
+                    {"none"});
+  expect_nothing_written(1);
+}
+
+TEST_F(BadInput, AFullDiskIsAnErrorAndLeavesNoPartOfTheFile) {
+  if (geteuid() != 0) {
+    GTEST_SKIP() << "mounting a small file system needs root";
+  }
+  const std::string disk = folder_.file("disk");
+  ASSERT_EQ(mkdir(disk.c_str(), 0700), 0);
+  if (mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=4096") != 0) {
+    GTEST_SKIP() << "this container may not mount";
+  }
+  const std::string plan = good_plan();
+  const CommandResult result = run_command({"simulate", plan, "--cluster", kCluster, "--trace", disk + "/trace.json"});
+  expect_user_error(result, {"trace.json"});
+  EXPECT_TRUE(std::filesystem::is_empty(disk));
+  umount(disk.c_str());
+}
+
+TEST_F(BadInput, ARunOfMissingTextOrForAnotherDeviceStartsNothing) {
+  const std::string plan = good_plan();
+  expect_user_error(run_command({"run", plan, "--data", folder_.file("no.txt"), "--output", folder_.file("run")}),
+                    {"no.txt"});
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("run/record.jsonl")));
+}
+
+TEST_F(BadInput, AFolderWithSomethingElseIsNotARunsFolderEvenWithForce) {
+  const std::string plan = good_plan();
+  folder_.write("text.txt", tiny_text());
+  std::filesystem::create_directory(folder_.path() / "notes");
+  std::ofstream(folder_.path() / "notes" / "thesis.tex") << "important";
+  const std::vector<std::string> arguments = {
+      "run", plan, "--data", folder_.file("text.txt"), "--output", folder_.file("notes"), "--force"};
+  expect_user_error(run_command(arguments), {"notes"});
+  EXPECT_EQ(text_of(folder_.file("notes/thesis.tex")), "important");
+}
+
+}  // namespace trainyard::cli

@@ -1,0 +1,175 @@
+// calibrate, plan, simulate, run, compare, trace on two ranks of a tiny model.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "tests/cli/command.h"
+#include "tests/cli/tiny_model.h"
+
+namespace trainyard::cli {
+
+namespace {
+
+using nlohmann::json;
+
+// One calibration for all tests of this file: it takes seconds.
+class EndToEnd : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = std::make_unique<TemporaryFolder>();
+    folder_->write("config.json", tiny_model_config());
+    folder_->write("text.txt", tiny_text());
+    const CommandResult result =
+        run_command({"calibrate", "--ranks", "2", "--quick", "--output", folder_->file("profile.json")});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+  }
+  static void TearDownTestSuite() { folder_.reset(); }
+
+  // Plans `steps` steps on two ranks and returns the plan's path.
+  static std::string plan(const std::string& name, int steps) {
+    const std::string file = folder_->file(name);
+    const CommandResult result = run_command(
+        {"plan", "--model", folder_->file("config.json"), "--profile", folder_->file("profile.json"), "--ranks", "2",
+         "--sequence", "32", "--global-batch", "4", "--steps", std::to_string(steps), "--output", file});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return file;
+  }
+
+  static std::unique_ptr<TemporaryFolder> folder_;
+};
+std::unique_ptr<TemporaryFolder> EndToEnd::folder_;
+
+std::vector<json> read_lines(const std::string& file) {
+  std::ifstream in(file);
+  std::vector<json> lines;
+  for (std::string line; std::getline(in, line);) {
+    lines.push_back(json::parse(line));
+  }
+  return lines;
+}
+
+// Until the process's children have this many command lines that name `rank`, at most 10 s.
+std::vector<pid_t> wait_for_ranks(const Command& command, std::size_t count) {
+  std::vector<pid_t> ranks;
+  for (int i = 0; i < 1000 && ranks.size() < count; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    ranks.clear();
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+      std::ifstream stat(entry.path() / "stat");
+      std::string line;
+      std::getline(stat, line);
+      const std::size_t end = line.rfind(')');
+      std::istringstream rest(end == std::string::npos ? "" : line.substr(end + 1));
+      char state = 0;
+      pid_t parent = 0;
+      if (rest >> state >> parent && parent == command.pid() && state != 'Z') {
+        ranks.push_back(std::stoi(entry.path().filename().string()));
+      }
+    }
+  }
+  return ranks;
+}
+
+bool exists(pid_t process) { return kill(process, 0) == 0; }
+
+}  // namespace
+
+TEST_F(EndToEnd, PredictionAndMeasurementMeetInstructionByInstruction) {
+  const std::string plan_file = plan("loop.plan.json", 6);
+  const std::string profile = folder_->file("profile.json");
+
+  const CommandResult simulated =
+      run_command({"simulate", plan_file, "--profile", profile, "--trace", folder_->file("predicted.json"), "--json"});
+  ASSERT_EQ(simulated.exit_code, 0) << simulated.err;
+  EXPECT_GT(parse_output(simulated)["step_time_s"].get<double>(), 0);
+
+  const std::string run_folder = folder_->file("run");
+  const CommandResult run =
+      run_command({"run", plan_file, "--data", folder_->file("text.txt"), "--output", run_folder, "--json"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const json summary = parse_output(run);
+  EXPECT_EQ(summary["steps"], 6);
+  EXPECT_EQ(summary["failure"], nullptr);
+
+  const CommandResult compared = run_command({"compare", plan_file, run_folder, "--profile", profile, "--json"});
+  ASSERT_EQ(compared.exit_code, 0) << compared.err;
+  const json comparison = parse_output(compared);
+  EXPECT_GT(comparison["step_time"]["predicted_s"].get<double>(), 0);
+  EXPECT_GT(comparison["step_time"]["measured_s"].get<double>(), 0);
+  for (const json& row : comparison["bytes"]) {
+    EXPECT_EQ(row["predicted_bytes"], row["measured_bytes"]) << row;
+  }
+
+  const CommandResult traced = run_command({"trace", run_folder, "--chrome", folder_->file("chrome.json"), "--json"});
+  ASSERT_EQ(traced.exit_code, 0) << traced.err;
+  EXPECT_EQ(parse_output(traced)["simulated"], false);
+  EXPECT_TRUE(json::parse(std::ifstream(folder_->file("chrome.json")), nullptr, false).is_object());
+}
+
+TEST_F(EndToEnd, ARunDirectoryIsNotOverwrittenUnlessForced) {
+  const std::string plan_file = plan("twice.plan.json", 1);
+  const std::vector<std::string> arguments = {
+      "run", plan_file, "--data", folder_->file("text.txt"), "--output", folder_->file("twice")};
+  ASSERT_EQ(run_command(arguments).exit_code, 0);
+  const CommandResult again = run_command(arguments);
+  EXPECT_EQ(again.exit_code, 2);
+  EXPECT_NE(again.err.find("--force"), std::string::npos) << again.err;
+  std::vector<std::string> forced = arguments;
+  forced.emplace_back("--force");
+  EXPECT_EQ(run_command(forced).exit_code, 0);
+}
+
+TEST_F(EndToEnd, AKilledRankEndsTheRunWithinTwoSecondsAndLeavesNoOrphan) {
+  const std::string plan_file = plan("killed.plan.json", 100'000);
+  Command command(
+      {"run", plan_file, "--data", folder_->file("text.txt"), "--output", folder_->file("killed"), "--json"});
+  const std::vector<pid_t> ranks = wait_for_ranks(command, 2);
+  ASSERT_EQ(ranks.size(), 2U);
+  std::this_thread::sleep_for(std::chrono::milliseconds(800));  // into the steps
+  kill(ranks.back(), SIGKILL);
+  const auto killed = std::chrono::steady_clock::now();
+  const CommandResult result = command.wait();
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - killed).count(), 2.0);
+  EXPECT_EQ(result.exit_code, 1) << result.err;
+  const json summary = parse_output(result);
+  EXPECT_TRUE(summary["failure"]["rank"].is_number()) << summary;
+  EXPECT_NE(summary["failure"]["cause"].get<std::string>().find("SIGKILL"), std::string::npos) << summary;
+  for (const pid_t rank : ranks) {
+    EXPECT_FALSE(exists(rank));
+  }
+  const std::vector<json> record = read_lines(folder_->file("killed/record.jsonl"));
+  EXPECT_EQ(record.back()["record"], "end");
+}
+
+TEST_F(EndToEnd, CtrlCEndsARunWithCode130AndLeavesNoOrphan) {
+  const std::string plan_file = plan("interrupted.plan.json", 100'000);
+  Command command({"run", plan_file, "--data", folder_->file("text.txt"), "--output", folder_->file("interrupted")});
+  const std::vector<pid_t> ranks = wait_for_ranks(command, 2);
+  ASSERT_EQ(ranks.size(), 2U);
+  command.send_signal(SIGINT);
+  const CommandResult result = command.wait();
+  EXPECT_EQ(result.exit_code, 130) << result.err;
+  for (const pid_t rank : ranks) {
+    EXPECT_FALSE(exists(rank));
+  }
+}
+
+TEST(Calibrate, CtrlCLeavesNothingHalfWritten) {
+  const TemporaryFolder folder;
+  Command command({"calibrate", "--ranks", "2", "--output", folder.file("profile.json")});
+  const std::vector<pid_t> ranks = wait_for_ranks(command, 2);
+  ASSERT_EQ(ranks.size(), 2U);
+  command.send_signal(SIGINT);
+  EXPECT_EQ(command.wait().exit_code, 130);
+  EXPECT_TRUE(folder.entries().empty());
+  for (const pid_t rank : ranks) {
+    EXPECT_FALSE(exists(rank));
+  }
+}
+
+}  // namespace trainyard::cli
