@@ -11,8 +11,8 @@ void add_layout_options(CLI::App& verb, LayoutOptions& options) {
   verb.add_option("--dp", options.data, "This data-parallel degree")->group(what);
   verb.add_option("--zero", options.zero, "This ZeRO stage")->group(what);
   verb.add_option("--micro-batch", options.micro_batch, "Micro-batches of this many samples")->group(what);
-  verb.add_option("--schedule", options.schedule, "This pipeline schedule: gpipe or 1f1b")
-      ->check(CLI::IsMember({"gpipe", "1f1b"}))
+  verb.add_option("--schedule", options.schedule, "This pipeline schedule: gpipe, 1f1b or interleaved")
+      ->check(CLI::IsMember({"gpipe", "1f1b", "interleaved"}))
       ->group(what);
   verb.add_option("--recompute", options.recompute, "none or full")
       ->check(CLI::IsMember({"none", "full"}))

@@ -163,9 +163,20 @@ ordered_json to_json(const PlanReport& report, const Estimate& estimate) {
 
 std::vector<std::string> ruled_out_lines(const simulator::PlannerResult& result) {
   std::vector<std::string> lines;
-  for (const simulator::RuledOut& entry : result.ruled_out) {
-    lines.push_back(fmt::format("{} for {}, such as {}: {}", entry.count, to_string(entry.reason),
-                                degrees_text(entry.example_layout), entry.example.detail));
+  for (const InfeasibleReason reason :
+       {InfeasibleReason::kDivision, InfeasibleReason::kMemory, InfeasibleReason::kUnsupported}) {
+    std::int64_t count = 0;
+    const simulator::RuledOut* commonest = nullptr;
+    for (const simulator::RuledOut& entry : result.ruled_out) {
+      if (entry.reason == reason) {
+        count += entry.count;
+        commonest = commonest == nullptr || entry.count > commonest->count ? &entry : commonest;
+      }
+    }
+    if (commonest != nullptr) {
+      lines.push_back(fmt::format("{} for {}, such as {}: {}", count, to_string(reason),
+                                  degrees_text(commonest->example_layout), commonest->example.detail));
+    }
   }
   return lines;
 }
