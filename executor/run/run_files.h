@@ -26,8 +26,8 @@ struct RunFiles {
   std::filesystem::path checkpoint(std::int64_t steps) const;
 };
 
-// Appends whole lines (newline included), each handed to the system before append() returns. An unfinished last line, which a
-// killed writer leaves, is dropped first.
+// Appends whole lines (newline included), each handed to the system before append() returns. An unfinished last line,
+// which a killed writer leaves, is dropped first.
 class LineFile {
  public:
   explicit LineFile(std::filesystem::path file);

@@ -28,7 +28,7 @@ struct PlannerRequest {
   std::optional<Capabilities> capabilities;  // only layouts that an executor can run
   SearchLimits limits;
   std::function<bool(const Layout&)> wanted;  // layouts for which it is false aren't considered; unset: all are
-  int simulated = 3;  // how many of the best are simulated; at least 1
+  int simulated = 3;                          // how many of the best are simulated; at least 1
 };
 
 struct PlannerProgress {
