@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""How well does Trainyard predict step times on this machine, and does its planner choose well?
+
+Models and layouts that calibration never saw are predicted, then run for real, in interleaved rounds so that
+drift of the machine hits all alike. Prints predicted and measured times with the noise between rounds, the
+error of "one rank's time over two" beside ours, and how far the planner's choice is from the fastest.
+
+  scripts/accuracy.py --trainyard build/release/cli/trainyard --data TEXT [--folder build/accuracy]
+                      [--profile PROFILE.json] [--rounds 3] [--seconds 3] [--json]
+
+Exits 1 if a floor is missed: mean error 12 %, worst 25 %, better than the baseline, choice within 5 %.
+"""
+import argparse
+import json
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+
+# None of these sizes is on calibration's grid of powers of two and their halves.
+MODELS = {
+    "narrow": dict(hidden_size=208, intermediate_size=560, num_hidden_layers=3, num_attention_heads=4,
+                   num_key_value_heads=2, vocab_size=256, sequence=176, batch=16),
+    "middle": dict(hidden_size=352, intermediate_size=944, num_hidden_layers=4, num_attention_heads=8,
+                   num_key_value_heads=4, vocab_size=256, sequence=224, batch=8),
+    "wide": dict(hidden_size=560, intermediate_size=1504, num_hidden_layers=2, num_attention_heads=10,
+                 num_key_value_heads=2, vocab_size=1000, sequence=144, batch=16),
+    "long": dict(hidden_size=240, intermediate_size=656, num_hidden_layers=2, num_attention_heads=6,
+                 num_key_value_heads=2, vocab_size=256, sequence=432, batch=8),
+}
+
+# Degrees fix a layout up to the micro-batch; "--micro-batch" fixes that.
+LAYOUTS = {
+    "dp2": ["--tp", "1", "--pp", "1", "--zero", "0", "--micro-batch", "4"],
+    "dp2 zero1": ["--tp", "1", "--pp", "1", "--zero", "1", "--micro-batch", "2"],
+    "tp2": ["--tp", "2", "--pp", "1", "--micro-batch", "4"],
+    "pp2 1f1b": ["--tp", "1", "--pp", "2", "--schedule", "1f1b", "--micro-batch", "1"],
+    "pp2 gpipe": ["--tp", "1", "--pp", "2", "--schedule", "gpipe", "--micro-batch", "2"],
+}
+
+
+class Bench:
+    def __init__(self, arguments):
+        self.arguments = arguments
+        self.folder = pathlib.Path(arguments.folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def trainyard(self, *words):
+        """Runs a verb with --json and returns its object."""
+        command = [self.arguments.trainyard, *map(str, words), "--json"]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+        if done.returncode != 0:
+            sys.exit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+        return json.loads(done.stdout)
+
+    def calibrate(self):
+        if self.arguments.profile:
+            return self.arguments.profile
+        profile = self.folder / "profile.json"
+        print("calibrating ...", file=sys.stderr, flush=True)
+        self.trainyard("calibrate", "--ranks", 2, "--output", profile, "--force")
+        return profile
+
+    def config(self, name):
+        shape = MODELS[name]
+        config = {key: value for key, value in shape.items() if key not in ("sequence", "batch")}
+        config.update(model_type="llama", architectures=["LlamaForCausalLM"], hidden_act="silu",
+                      max_position_embeddings=1024, rms_norm_eps=1e-5, rope_theta=10000.0,
+                      tie_word_embeddings=False)
+        path = self.folder / f"{name}.json"
+        path.write_text(json.dumps(config))
+        return path
+
+    def plan(self, name, label, profile, ranks, flags):
+        """The plan for one layout, and the step time predicted for it, by the instruction-level simulation."""
+        shape = MODELS[name]
+        path = self.folder / f"{name}-{label.replace(' ', '-')}.plan.json"
+        self.trainyard("plan", "--model", self.config(name), "--profile", profile, "--ranks", ranks, "--sequence",
+                       shape["sequence"], "--global-batch", shape["batch"], "--steps", 1000, "--output", path,
+                       "--force", *flags)
+        return path, self.trainyard("simulate", path, "--profile", profile)["step_time_s"]
+
+    def run(self, plan, predicted, threads):
+        """Median step time of one run, the first two steps left out."""
+        folder = plan.with_suffix(".run")
+        shutil.rmtree(folder, ignore_errors=True)
+        steps = 2 + max(4, min(60, round(self.arguments.seconds / predicted)))
+        self.trainyard("run", plan, "--data", self.arguments.data, "--output", folder, "--steps", steps, "--threads",
+                       threads, "--no-save", "--no-evaluation")
+        lines = [json.loads(line) for line in (folder / "record.jsonl").read_text().splitlines()]
+        times = [line["step_time_s"] for line in lines if line["record"] == "step"]
+        return statistics.median(times[2:])
+
+
+def spread(values):
+    return (max(values) - min(values)) / statistics.median(values)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--trainyard", required=True)
+    parser.add_argument("--data", required=True)
+    parser.add_argument("--folder", default="build/accuracy")
+    parser.add_argument("--profile")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=3.0)
+    parser.add_argument("--json", action="store_true")
+    bench = Bench(parser.parse_args())
+    profile = bench.calibrate()
+
+    cases = []
+    for name in MODELS:
+        for label, flags in LAYOUTS.items():
+            path, predicted = bench.plan(name, label, profile, 2, flags)
+            cases.append(dict(model=name, layout=label, plan=path, predicted=predicted, measured=[], threads=1))
+        path, predicted = bench.plan(name, "choice", profile, 2, [])
+        cases.append(dict(model=name, layout="choice", plan=path, predicted=predicted, measured=[], threads=1))
+        path, predicted = bench.plan(name, "one", profile, 1, ["--micro-batch", "4"])
+        cases.append(dict(model=name, layout="one rank", plan=path, predicted=predicted, measured=[], threads=1))
+    for round_number in range(bench.arguments.rounds):
+        for case in cases:
+            print(f"round {round_number + 1}: {case['model']} {case['layout']}    ", end="\r", file=sys.stderr)
+            case["measured"].append(bench.run(case["plan"], case["predicted"], case["threads"]))
+    print(" " * 60, end="\r", file=sys.stderr)
+
+    pairs = [case for case in cases if case["layout"] in LAYOUTS]
+    for case in cases:
+        case["time"] = statistics.median(case["measured"])
+        case["noise"] = spread(case["measured"])
+        case["error"] = case["predicted"] / case["time"] - 1
+    one = {case["model"]: case["time"] for case in cases if case["layout"] == "one rank"}
+    for case in pairs:
+        case["baseline_error"] = one[case["model"]] / 2 / case["time"] - 1
+    regret = {}
+    for name in MODELS:
+        times = {case["layout"]: case["time"] for case in cases if case["model"] == name}
+        fastest = min(times[label] for label in [*LAYOUTS, "choice"])
+        regret[name] = times["choice"] / fastest - 1
+    mean = statistics.mean(abs(case["error"]) for case in pairs)
+    worst = max(abs(case["error"]) for case in pairs)
+    baseline = statistics.mean(abs(case["baseline_error"]) for case in pairs)
+    noise = statistics.mean(case["noise"] for case in pairs)
+    met = mean <= 0.12 and worst <= 0.25 and mean < baseline and max(regret.values()) <= 0.05
+
+    if bench.arguments.json:
+        print(json.dumps(dict(
+            pairs=[dict(model=c["model"], layout=c["layout"], predicted_s=c["predicted"], measured_s=c["measured"],
+                        error=c["error"], baseline_error=c["baseline_error"], noise=c["noise"]) for c in pairs],
+            mean_error=mean, worst_error=worst, baseline_mean_error=baseline, mean_noise=noise,
+            planner_regret=regret, floors_met=met), indent=1))
+    else:
+        print(f"{'model':8}{'layout':12}{'predicted':>11}{'measured':>11}{'error':>8}{'noise':>8}{'1 rank / 2':>12}")
+        for c in pairs:
+            print(f"{c['model']:8}{c['layout']:12}{c['predicted'] * 1e3:8.1f} ms{c['time'] * 1e3:8.1f} ms"
+                  f"{c['error']:+8.1%}{c['noise']:8.1%}{c['baseline_error']:+12.1%}")
+        print(f"\n{len(pairs)} pairs on 2 ranks: mean error {mean:.1%} (floor 12 %), worst {worst:.1%} (floor 25 %); "
+              f"one rank's time over two: {baseline:.1%}; noise between rounds {noise:.1%} on average")
+        for name, value in regret.items():
+            print(f"planner's choice for {name}: {value:+.1%} against the fastest measured (floor 5 %)")
+        print("floors met" if met else "FLOORS MISSED")
+    return 0 if met else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
