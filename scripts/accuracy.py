@@ -59,7 +59,7 @@ class Bench:
             return self.arguments.profile
         profile = self.folder / "profile.json"
         print("calibrating ...", file=sys.stderr, flush=True)
-        self.trainyard("calibrate", "--ranks", 2, "--output", profile, "--force")
+        self.trainyard("calibrate", "--ranks", 2, "--output", profile)
         return profile
 
     def config(self, name):
@@ -78,7 +78,7 @@ class Bench:
         path = self.folder / f"{name}-{label.replace(' ', '-')}.plan.json"
         self.trainyard("plan", "--model", self.config(name), "--profile", profile, "--ranks", ranks, "--sequence",
                        shape["sequence"], "--global-batch", shape["batch"], "--steps", 1000, "--output", path,
-                       "--force", *flags)
+                       *flags)
         return path, self.trainyard("simulate", path, "--profile", profile)["step_time_s"]
 
     def run(self, plan, predicted, threads):
@@ -87,7 +87,7 @@ class Bench:
         shutil.rmtree(folder, ignore_errors=True)
         steps = 2 + max(4, min(60, round(self.arguments.seconds / predicted)))
         self.trainyard("run", plan, "--data", self.arguments.data, "--output", folder, "--steps", steps, "--threads",
-                       threads, "--no-save", "--no-evaluation")
+                       threads, "--no-model", "--force")
         lines = [json.loads(line) for line in (folder / "record.jsonl").read_text().splitlines()]
         times = [line["step_time_s"] for line in lines if line["record"] == "step"]
         return statistics.median(times[2:])
