@@ -40,6 +40,7 @@ enum class BufferContent : std::uint8_t {
   kGradients,      // a bucket's gradients [elements]
   kMomentum,       // AdamW's m, or SGD's velocity, of this rank's shard [shard elements]
   kVariance,       // AdamW's v [shard elements]
+  kMaster,         // fp32 copy that the optimizer updates, where parameters are narrower [shard elements]
   kTokens,         // [microbatches, t] int32: the inputs of a whole step, filled before it starts
   kTargets,        // [microbatches, t] int32
   kBranch,         // [t, h] output of embedding, attention or mlp: partial before g, complete after

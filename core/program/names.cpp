@@ -155,6 +155,8 @@ std::string_view to_string(BufferContent content) {
       return "momentum";
     case BufferContent::kVariance:
       return "variance";
+    case BufferContent::kMaster:
+      return "master";
     case BufferContent::kTokens:
       return "tokens";
     case BufferContent::kTargets:

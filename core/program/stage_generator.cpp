@@ -86,8 +86,17 @@ class StageGenerator {
         variance = build_.persistent(BufferContent::kVariance, MemoryCause::kOptimizer, updated, layout_.optimizer_type,
                                      bucket.id);
       }
-      momentum_.push_back(momentum);
-      variance_.push_back(variance);
+      std::optional<BufferId> master;
+      if (size_of(layout_.parameter_type) < size_of(layout_.optimizer_type)) {
+        master = build_.persistent(BufferContent::kMaster, MemoryCause::kOptimizer, updated, layout_.optimizer_type,
+                                   bucket.id);
+      }
+      states_.push_back({});
+      for (const auto& state : {momentum, variance, master}) {
+        if (state) {
+          states_.back().push_back(*state);
+        }
+      }
     }
     const std::int64_t step_tokens = layout_.accumulation * segments_.shape.tokens;
     for (const Chunk& chunk : chunks_) {
@@ -591,15 +600,7 @@ class StageGenerator {
 
   void optimize(const Bucket& bucket) {
     const std::int64_t n = updated_range(bucket).size();
-    const auto& momentum = momentum_[bucket.id.at()];
-    const auto& variance = variance_[bucket.id.at()];
-    std::vector<BufferId> state;
-    if (momentum) {
-      state.push_back(*momentum);
-    }
-    if (variance) {
-      state.push_back(*variance);
-    }
+    const std::vector<BufferId>& state = states_[bucket.id.at()];
     const auto states = static_cast<std::int64_t>(state.size());
     std::vector<BufferId> reads{bucket.gradients_buffer, sums_, bucket.parameters_buffer};
     reads.insert(reads.end(), state.begin(), state.end());
@@ -630,9 +631,9 @@ class StageGenerator {
   std::vector<SentGradient> sent_gradients_;
   std::optional<BufferId> tokens_, targets_;
   BufferId sums_;
-  std::vector<std::optional<BufferId>> momentum_, variance_;  // by bucket
-  std::map<std::pair<int, int>, ChunkStash> stash_;           // by micro-batch and local chunk
-  std::vector<std::pair<int, int>> written_;                  // tensors with a gradient so far: kind, layer
+  std::vector<std::vector<BufferId>> states_;        // optimizer's buffers, by bucket
+  std::map<std::pair<int, int>, ChunkStash> stash_;  // by micro-batch and local chunk
+  std::vector<std::pair<int, int>> written_;         // tensors with a gradient so far: kind, layer
   struct Pass {
     int chunk, layer, kind;
     friend auto operator<=>(const Pass&, const Pass&) = default;

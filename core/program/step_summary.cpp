@@ -193,7 +193,8 @@ class StageCounter {
   void count_update() {
     const bool shards = layout_.zero_stage >= 1;
     const bool adam = plan_.training.optimizer == OptimizerKind::kAdamW;
-    const std::int64_t states = adam ? 2 : plan_.training.momentum != 0.0 ? 1 : 0;
+    const bool has_master = size_of(layout_.parameter_type) < size_of(layout_.optimizer_type);
+    const std::int64_t states = (adam ? 2 : plan_.training.momentum != 0.0 ? 1 : 0) + (has_master ? 1 : 0);
     for (const Bucket& bucket : buckets_) {
       const std::int64_t owned = bucket.boundaries[1] - bucket.boundaries[0];
       const std::int64_t updated = shards ? owned : bucket.elements;

@@ -1,9 +1,6 @@
 #include "executor/calibration/calibrate.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <fstream>
 #include <utility>
 #include <vector>
 
@@ -11,7 +8,6 @@
 #include "executor/calibration/kernel_cases.h"
 #include "executor/calibration/measure_communication.h"
 #include "executor/calibration/measure_kernels.h"
-#include "executor/machine/self_test.h"
 
 namespace trainyard::executor {
 
@@ -20,25 +16,6 @@ namespace {
 // Where the parts of the work begin, as shares of the time they take.
 constexpr double kKernelsEnd = 0.6;
 constexpr double kCollectivesEnd = 0.9;
-
-ByteCount resident_now() {
-  std::ifstream in("/proc/self/statm");  // pages: size resident ...
-  std::int64_t size = 0;
-  std::int64_t resident = 0;
-  in >> size >> resident;
-  return ByteCount(resident * sysconf(_SC_PAGESIZE));
-}
-
-// The process once its libraries have been used: code, BLAS's buffers, threads, connections.
-ByteCount baseline(Device& device, Communicator& communicator) {
-  test_matrix_product(device);
-  CollectiveTimer timer(device, communicator, ByteCount(1 << 16));
-  if (communicator.size() > 1) {
-    timer.time({CommunicationKind::kAllReduce, CollectiveAlgorithm::kRing, communicator.size(), ByteCount(1 << 16), {}},
-               1);
-  }
-  return resident_now() - device.allocated();
-}
 
 // The slowest rank's.
 StreamOverheads stream_overheads(Device& device, CollectiveTimer& ranks) {
@@ -82,7 +59,6 @@ Calibration calibrate(Device& device, Communicator& communicator, const Calibrat
   Concurrency& result = calibration.concurrency;
   result.ranks_at_once = communicator.size();
   result.threads_per_rank = options.threads_per_rank;
-  result.process_baseline = baseline(device, communicator);
   calibration.noise = measure_compute(device, communicator, options, progress, result);
   if (communicator.size() > 1) {
     progress(kKernelsEnd, "collectives");

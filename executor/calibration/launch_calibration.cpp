@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/error.h"
+#include "executor/calibration/process_baseline.h"
 #include "executor/communicator/gloo_communicator.h"
 #include "executor/device/cpu_device.h"
 #include "executor/machine/machine.h"
@@ -133,6 +134,10 @@ CalibrationOutcome launch_calibration(int ranks, const CalibrationOptions& optio
   if (result.ok()) {
     outcome.noise = reader.noise();
     outcome.profile = reader.profile();
+    const ProcessBaseline baseline = measure_process_baseline(ranks, options.threads_per_rank, executable);
+    outcome.failure = baseline.outcome.failure;
+    outcome.interrupted_by = baseline.outcome.interrupted_by;
+    std::get<MeasuredProfile>(outcome.profile->data).concurrencies.front().process_baseline = baseline.bytes;
   }
   return outcome;
 }

@@ -18,12 +18,28 @@ class ByteText {
   // window of sequence + 1 bytes.
   ByteText(const std::filesystem::path& file, std::int64_t sequence);
 
+  // Gives back the memory that reading has brought in; it is read again from the file where needed.
+  void drop_resident() const;
+
   std::span<const std::uint8_t> all() const { return bytes_; }
   std::span<const std::uint8_t> training() const { return bytes_.first(training_bytes_); }
   std::span<const std::uint8_t> held_back() const { return bytes_.subspan(training_bytes_); }
 
  private:
-  std::vector<std::uint8_t> storage_;
+  // The file, mapped: text may be larger than memory.
+  class Mapping {
+   public:
+    explicit Mapping(const std::filesystem::path& file);
+    ~Mapping();
+    Mapping(const Mapping&) = delete;
+    Mapping& operator=(const Mapping&) = delete;
+    std::span<const std::uint8_t> bytes() const { return {data_, size_}; }
+
+   private:
+    const std::uint8_t* data_ = nullptr;
+    std::size_t size_ = 0;
+  };
+  Mapping mapping_;
   std::span<const std::uint8_t> bytes_;
   std::size_t training_bytes_ = 0;
 };

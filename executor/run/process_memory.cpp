@@ -21,4 +21,6 @@ ByteCount resident_peak() {
   throw Error("has no VmHWM", "/proc/self/status", "mount /proc");
 }
 
+void reset_resident_peak() { std::ofstream("/proc/self/clear_refs") << 5; }
+
 }  // namespace trainyard::executor

@@ -92,9 +92,13 @@ class RankRun {
     write_header();
     worker_.set_parameters(options_.initial_weights ? open_weights(*options_.initial_weights, plan_.model)
                                                     : random_weights(plan_.model, plan_.training));
+    text_.drop_resident();  // the header's hash has read all of it
+    reset_resident_peak();
     for (step_ = 0; step_ < steps_; ++step_) {
       train_step();
     }
+    // Of training: evaluation's batches and the gathering of weights to save come on top and aren't planned.
+    training_peak_ = resident_peak();
     evaluate();
     if (options_.save_model) {
       save_model(worker_, connection_.communicator(), files_.model());
@@ -138,6 +142,7 @@ class RankRun {
   void train_step() {
     const bool traced = step_ >= steps_ - options_.traced_steps;
     const StepTokens tokens = training_tokens(text_.training(), plan_, step_, worker_.coordinates().data);
+    text_.drop_resident();
     StepResult result = worker_.train(step_, tokens, traced);
     std::array<std::int64_t, RankStatistics::kNumbers> largest{result.duration, resident_peak().value()};
     statistics_.maximum(largest);
@@ -207,7 +212,7 @@ class RankRun {
     counts.rank = Rank(environment_.rank);
     counts.volumes = counted_;
     counts.buffers_allocated = worker_.buffers_allocated();
-    counts.resident_peak = resident_peak();
+    counts.resident_peak = training_peak_;
     connection_.store().set(counts_key(environment_, environment_.rank), to_json_line(counts));
     if (!rank_zero()) {
       return;
@@ -236,6 +241,7 @@ class RankRun {
   std::vector<Trace> traces_;
   std::vector<Nanoseconds> durations_;
   Volumes counted_;
+  ByteCount training_peak_;
 };
 
 }  // namespace

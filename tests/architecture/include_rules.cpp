@@ -65,7 +65,7 @@ std::vector<LibraryRule> library_rules() {
         "mma.h>"},
        {"executor", "tests/executor", "tests/gpu"}},
       {"Boost", {"boost/"}, {"core/cluster", "tests/core/cluster"}},
-      {"Gloo", {"gloo/"}, {"executor/communicator", "tests/executor/communicator"}},
+      {"Gloo", {"gloo/"}, {"executor/communicator", "executor/bench", "tests/executor/communicator"}},
       {"a thread or a clock",
        {"thread>", "mutex>", "shared_mutex>", "atomic>", "future>", "condition_variable>", "semaphore>", "latch>",
         "barrier>", "stop_token>", "chrono>", "ctime>", "time.h>", "sys/time.h>", "pthread.h>"},

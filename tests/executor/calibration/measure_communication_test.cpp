@@ -7,11 +7,11 @@
 #include <thread>
 #include <tuple>
 
-#include "../communicator/memory_store.h"
 #include "executor/calibration/collective_timer.h"
 #include "executor/calibration/measure_communication.h"
 #include "executor/communicator/gloo_communicator.h"
 #include "executor/device/cpu_device.h"
+#include "tests/executor/communicator/memory_store.h"
 
 namespace trainyard::executor {
 namespace {

@@ -8,7 +8,7 @@
 #include "executor/communicator/direct.h"
 #include "executor/communicator/ring.h"
 #include "executor/communicator/tree.h"
-#include "memory_exchange.h"
+#include "tests/executor/communicator/memory_exchange.h"
 
 namespace trainyard::executor {
 namespace {

@@ -8,8 +8,8 @@
 #include "core/error.h"
 #include "core/program/wire.h"
 #include "executor/communicator/gloo_communicator.h"
-#include "memory_store.h"
-#include "stream_threads.h"
+#include "tests/executor/communicator/memory_store.h"
+#include "tests/executor/communicator/stream_threads.h"
 
 namespace trainyard::executor {
 namespace {

@@ -18,13 +18,13 @@
 #include <thread>
 #include <vector>
 
-#include "../communicator/stream_threads.h"
 #include "core/error.h"
 #include "core/program/wire.h"
 #include "executor/communicator/gloo_communicator.h"
 #include "executor/supervisor/local_launcher.h"
 #include "executor/supervisor/rank_environment.h"
 #include "executor/supervisor/watcher.h"
+#include "tests/executor/communicator/stream_threads.h"
 
 namespace trainyard::executor {
 namespace {
