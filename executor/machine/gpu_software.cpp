@@ -51,7 +51,7 @@ std::optional<std::string> find_toolkit() {
   const char* path = std::getenv("PATH");
   std::istringstream folders(std::string(path == nullptr ? "" : path) + ":/usr/local/cuda/bin");
   for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::string compiler = folder + "/nvcc";
+    std::string compiler = folder + "/nvcc";
     if (access(compiler.c_str(), X_OK) == 0) {
       return compiler;
     }
