@@ -10,8 +10,10 @@ folder=${2:-build/demo}
 steps=${DEMO_STEPS:-60}
 PATH=$(dirname "$program"):$PATH
 
-step() { printf '\n\033[1m%s\033[0m\n' "$*"; }
-show() { printf '\033[2m$ %s\033[0m\n' "$*"; "$@"; }
+bold='' dim='' plain=''
+if [ -t 1 ]; then bold=$'\033[1m' dim=$'\033[2m' plain=$'\033[0m'; fi
+step() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
+show() { printf '%s$ %s%s\n' "$dim" "$*" "$plain"; "$@"; }
 
 mkdir -p "$folder"
 rm -rf "$folder/run"
