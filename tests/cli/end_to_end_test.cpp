@@ -101,6 +101,16 @@ TEST_F(EndToEnd, PredictionAndMeasurementMeetInstructionByInstruction) {
   const json comparison = parse_output(compared);
   EXPECT_GT(comparison["step_time"]["predicted_s"].get<double>(), 0);
   EXPECT_GT(comparison["step_time"]["measured_s"].get<double>(), 0);
+  // Buffers are allocated as planned; the process holds what the program and the calibrated baseline say, to 5 %.
+  for (const json& rank : comparison["ranks"]) {
+    for (const json& row : rank["memory"]) {
+      if (row["name"] == "buffers") {
+        EXPECT_EQ(row["predicted_bytes"], row["measured_bytes"]) << rank;
+      } else if (row["name"] == "resident") {
+        EXPECT_NEAR(row["predicted_bytes"].get<double>() / row["measured_bytes"].get<double>(), 1.0, 0.05) << rank;
+      }
+    }
+  }
   for (const json& row : comparison["bytes"]) {
     EXPECT_EQ(row["predicted_bytes"], row["measured_bytes"]) << row;
   }
