@@ -1,0 +1,43 @@
+// GradientUpdate: what happens to gradients once backward has made them: reduction over data parallelism, the
+// global norm, the optimizer, and the gathering of parameters that ZeRO has updated in shards.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <optional>
+
+#include "core/program/stage_context.h"
+#include "core/schedule/schedule.h"
+
+namespace trainyard {
+
+class GradientUpdate {
+ public:
+  explicit GradientUpdate(StageContext& stage) : stage_(stage) {}
+
+  // A micro-batch's backward has passed these tensors. After the last micro-batch's they are complete; a
+  // bucket that is, is reduced at once where the layout overlaps reduction with backward.
+  void finish_tensors(const Slot& slot, std::initializer_list<ParameterKind> kinds, std::optional<int> layer);
+  // After the last backward.
+  void update();
+  // The loss and the norm, over all ranks.
+  void reduce_sums();
+
+ private:
+  void reduce_bucket(const Bucket& bucket);
+  void data_collective(InstructionKind instruction, CommunicationKind kind, const Bucket& bucket, BufferId buffer,
+                       DataType type);
+  void reduce_norm_weights();
+  void optimize(const Bucket& bucket);
+
+  struct TensorPass {
+    int chunk, layer, kind;
+    friend auto operator<=>(const TensorPass&, const TensorPass&) = default;
+  };
+  StageContext& stage_;
+  std::map<TensorPass, std::int64_t> finished_passes_;  // micro-batches done
+  std::map<std::size_t, std::int64_t> complete_;        // tensors complete, by bucket
+};
+
+}  // namespace trainyard

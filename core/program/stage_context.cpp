@@ -1,0 +1,169 @@
+#include "core/program/stage_context.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/program/norm_sum.h"
+#include "core/program/wire.h"
+
+namespace trainyard {
+
+StageContext::StageContext(const Plan& for_plan, RoleKey of_key, SegmentTable& table, Role& of_role)
+    : plan(for_plan),
+      layout(for_plan.layout),
+      key(of_key),
+      segments(stage_segments(for_plan, of_key.tensor_index, table)),
+      role(of_role),
+      build(of_role, table),
+      chunks(stage_chunks(for_plan.model, for_plan.layout, of_key.stage)) {
+  make_persistent_buffers();
+}
+
+void StageContext::make_persistent_buffers() {
+  role.buckets = stage_buckets(plan.model, layout, chunks, key.tensor_index);
+  for (Bucket& bucket : role.buckets) {
+    bucket.parameters_buffer = build.persistent(BufferContent::kParameters, MemoryCause::kParameters, bucket.elements,
+                                                layout.parameter_type, bucket.id);
+    bucket.gradients_buffer = build.persistent(BufferContent::kGradients, MemoryCause::kGradients, bucket.elements,
+                                               layout.gradient_type, bucket.id);
+    const bool adam = plan.training.optimizer == OptimizerKind::kAdamW;
+    const std::int64_t updated = updated_range(bucket).size();
+    std::optional<BufferId> momentum, variance;
+    if (adam || plan.training.momentum != 0.0) {
+      momentum = build.persistent(BufferContent::kMomentum, MemoryCause::kOptimizer, updated, layout.optimizer_type,
+                                  bucket.id);
+    }
+    if (adam) {
+      variance = build.persistent(BufferContent::kVariance, MemoryCause::kOptimizer, updated, layout.optimizer_type,
+                                  bucket.id);
+    }
+    std::optional<BufferId> master;
+    if (size_of(layout.parameter_type) < size_of(layout.optimizer_type)) {
+      master =
+          build.persistent(BufferContent::kMaster, MemoryCause::kOptimizer, updated, layout.optimizer_type, bucket.id);
+    }
+    states.push_back({});
+    for (const auto& state : {momentum, variance, master}) {
+      if (state) {
+        states.back().push_back(*state);
+      }
+    }
+  }
+  const std::int64_t step_tokens = layout.accumulation * segments.shape.tokens;
+  for (const Chunk& chunk : chunks) {
+    if (chunk.embeds) {
+      tokens = build.persistent(BufferContent::kTokens, MemoryCause::kTokens, step_tokens, DataType::kInt32);
+    }
+    if (chunk.has_head) {
+      targets = build.persistent(BufferContent::kTargets, MemoryCause::kTokens, step_tokens, DataType::kInt32);
+    }
+  }
+  sums = build.persistent(BufferContent::kSums, MemoryCause::kWorkspace, kSumsWords, DataType::kInt64);
+}
+
+IndexRange StageContext::owned_range(const Bucket& bucket) const {
+  const auto i = static_cast<std::size_t>(key.data_index);
+  return {bucket.boundaries[i], bucket.boundaries[i + 1]};
+}
+
+IndexRange StageContext::updated_range(const Bucket& bucket) const {
+  return layout.zero_stage >= 1 ? owned_range(bucket) : IndexRange{0, bucket.elements};
+}
+
+BufferId StageContext::activation(BufferContent content, std::int64_t elements, MemoryCause cause) {
+  return build.transient(content, cause, elements, layout.compute_type);
+}
+
+std::int64_t StageContext::stream_elements() const { return segments.shape.norm_tokens * segments.shape.hidden; }
+
+std::int64_t StageContext::full_elements() const { return segments.shape.tokens * segments.shape.hidden; }
+
+const Bucket& StageContext::bucket_of(std::optional<int> layer, ParameterKind kind) const {
+  for (const Bucket& bucket : role.buckets) {
+    for (const BucketParameter& placed : bucket.parameters) {
+      if (placed.parameter.kind == kind && placed.parameter.layer == layer) {
+        return bucket;
+      }
+    }
+  }
+  // Tied embeddings: the head uses the embedding's table.
+  check(kind == ParameterKind::kHead && plan.model.tied_embeddings, "a parameter is in no bucket of its stage");
+  return bucket_of(std::nullopt, ParameterKind::kEmbedding);
+}
+
+InstructionId StageContext::compute(InstructionKind kind, SegmentId segment, const Place& place,
+                                    std::vector<BufferId> reads, std::vector<BufferId> writes) {
+  return build.add({.kind = kind,
+                    .microbatch = place.microbatch,
+                    .chunk = place.chunk,
+                    .layer = place.layer,
+                    .segment = segment,
+                    .reads = std::move(reads),
+                    .writes = std::move(writes)});
+}
+
+void StageContext::weight_gradient(SegmentId segment, const Place& place, ParameterKind kind,
+                                   std::vector<BufferId> reads) {
+  const Bucket& bucket = bucket_of(place.layer, kind);
+  // The head of a tied model adds to the embedding's gradient, which is one tensor with two writers.
+  const bool tied_head = kind == ParameterKind::kHead && plan.model.tied_embeddings;
+  const std::pair<int, int> tensor{static_cast<int>(tied_head ? ParameterKind::kEmbedding : kind),
+                                   place.layer.value_or(-1)};
+  const bool seen = std::find(written_.begin(), written_.end(), tensor) != written_.end();
+  if (!seen) {
+    written_.push_back(tensor);
+  }
+  reads.push_back(bucket.parameters_buffer);
+  build.add({.kind = InstructionKind::kBackwardWeight,
+             .microbatch = place.microbatch,
+             .chunk = place.chunk,
+             .layer = place.layer,
+             .segment = segment,
+             .bucket = bucket.id,
+             .accumulate = seen,
+             .reads = std::move(reads),
+             .writes = {bucket.gradients_buffer}});
+}
+
+Communication StageContext::tensor_collective(CommunicationKind kind, std::int64_t elements) const {
+  const std::int64_t bytes = elements * size_of(layout.communication_type);
+  const auto algorithm = choose_algorithm(kind, bytes, layout.tensor, false);
+  return make_collective(kind, algorithm, group_id(GroupKind::kTensor), even_boundaries(elements, layout.tensor),
+                         key.tensor_index, layout.communication_type);
+}
+
+BufferId StageContext::reduce_partial(BufferId partial, const Place& place, BufferContent content, MemoryCause cause) {
+  if (layout.tensor == 1) {
+    return partial;
+  }
+  const bool shares = layout.sequence_parallel;
+  const BufferId result = shares ? activation(content, stream_elements(), cause) : partial;
+  build.add({.kind = InstructionKind::kReduce,
+             .stream = Stream::kTensor,
+             .microbatch = place.microbatch,
+             .chunk = place.chunk,
+             .layer = place.layer,
+             .reads = {partial},
+             .writes = {result},
+             .communication = tensor_collective(
+                 shares ? CommunicationKind::kReduceScatter : CommunicationKind::kAllReduce, full_elements())});
+  return result;
+}
+
+BufferId StageContext::gather_shares(BufferId share, const Place& place, BufferContent content, MemoryCause cause) {
+  if (layout.tensor == 1 || !layout.sequence_parallel) {
+    return share;
+  }
+  const BufferId whole = activation(content, full_elements(), cause);
+  build.add({.kind = InstructionKind::kGather,
+             .stream = Stream::kTensor,
+             .microbatch = place.microbatch,
+             .chunk = place.chunk,
+             .layer = place.layer,
+             .reads = {share},
+             .writes = {whole},
+             .communication = tensor_collective(CommunicationKind::kAllGather, full_elements())});
+  return whole;
+}
+
+}  // namespace trainyard

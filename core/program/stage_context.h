@@ -1,0 +1,69 @@
+// StageContext: what the parts of program generation share about one role: its place, its buffers, and the
+// instructions that both passes of a layer add.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/plan/plan.h"
+#include "core/program/role_builder.h"
+#include "core/program/stage.h"
+#include "core/program/stage_generator.h"
+
+namespace trainyard {
+
+// Which micro-batch, local chunk and layer an instruction belongs to.
+struct Place {
+  int microbatch = 0;
+  int chunk = 0;
+  std::optional<int> layer;
+};
+
+constexpr GroupId group_id(GroupKind kind) { return GroupId(static_cast<int>(kind)); }
+
+class StageContext {
+ public:
+  // References must outlive it.
+  StageContext(const Plan& plan, RoleKey key, SegmentTable& table, Role& role);
+
+  const Plan& plan;
+  const Layout& layout;
+  const RoleKey key;
+  const StageSegments segments;
+  Role& role;
+  RoleBuilder build;
+  const std::vector<Chunk> chunks;
+  std::optional<BufferId> tokens, targets;
+  BufferId sums;
+  std::vector<std::vector<BufferId>> states;  // optimizer's buffers, by bucket
+
+  // Elements of a bucket that this rank reduces and sums the squares of; those that it updates.
+  IndexRange owned_range(const Bucket& bucket) const;
+  IndexRange updated_range(const Bucket& bucket) const;
+  // The bucket that holds this kind of parameter of a layer (or of none). A bug if the stage has no such.
+  const Bucket& bucket_of(std::optional<int> layer, ParameterKind kind) const;
+
+  BufferId activation(BufferContent content, std::int64_t elements, MemoryCause cause = MemoryCause::kActivations);
+  std::int64_t stream_elements() const;  // of the residual stream on this rank
+  std::int64_t full_elements() const;    // of all its tokens
+
+  InstructionId compute(InstructionKind kind, SegmentId segment, const Place& place, std::vector<BufferId> reads,
+                        std::vector<BufferId> writes);
+  // The weight half of a segment's backward, into the bucket that holds `kind`.
+  void weight_gradient(SegmentId segment, const Place& place, ParameterKind kind, std::vector<BufferId> reads);
+
+  Communication tensor_collective(CommunicationKind kind, std::int64_t elements) const;
+  // g forward and f backward: partial sums over tp become whole. Under sequence parallelism each rank keeps
+  // its share of the tokens. Returns the buffer that holds the result.
+  BufferId reduce_partial(BufferId partial, const Place& place, BufferContent content, MemoryCause cause);
+  // f forward and g backward under sequence parallelism: the shares of all tp ranks.
+  BufferId gather_shares(BufferId share, const Place& place, BufferContent content, MemoryCause cause);
+
+ private:
+  void make_persistent_buffers();
+  std::vector<std::pair<int, int>> written_;  // tensors with a gradient so far: kind, layer
+};
+
+}  // namespace trainyard
