@@ -81,8 +81,8 @@ int calibrate(const Session& session, const Options& options) {
   if (options.ranks < 1 || options.ranks > kMostRanks) {
     throw Error(fmt::format("must be 1 to {}", kMostRanks), "--ranks", "as many as the runs to predict will have");
   }
-  if (options.threads && *options.threads < 1) {
-    throw Error("must be at least 1", "--threads", "threads of each rank");
+  if (options.threads && (*options.threads < 1 || *options.threads > executor::kMostThreads)) {
+    throw Error(fmt::format("must be 1 to {}", executor::kMostThreads), "--threads", "threads of each rank");
   }
   check_writable(options.output);
   executor::CalibrationOptions calibration;

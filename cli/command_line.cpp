@@ -2,8 +2,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "cli/verbs.h"
@@ -80,6 +84,36 @@ void require_known_verb(CLI::App& app, const std::vector<std::string>& arguments
   throw Error(problem.what(), where, "see " + where + " --help");
 }
 
+// CLI11 takes 2^64 for the largest number, -1 for a large one where no sign belongs, and 010 for eight.
+template <class T>
+std::string not_a_number(const std::string& text, const char* kind) {
+  T value{};
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, value);
+  if (parsed.ec == std::errc() && parsed.ptr == end && std::isfinite(static_cast<double>(value))) {
+    return {};
+  }
+  return "'" + text + "' is not " + kind;
+}
+
+void check_numbers(CLI::App& app) {
+  for (CLI::App* verb : app.get_subcommands([](CLI::App*) { return true; })) {
+    for (CLI::Option* option : verb->get_options()) {
+      const std::string type = option->get_type_name();
+      if (type.starts_with("INT")) {
+        option->check(
+            [](const std::string& text) { return not_a_number<std::int64_t>(text, "a whole number of 64 bits"); });
+      } else if (type.starts_with("UINT")) {
+        option->check([](const std::string& text) {
+          return not_a_number<std::uint64_t>(text, "a whole number from 0 on of 64 bits");
+        });
+      } else if (type.starts_with("FLOAT")) {
+        option->check([](const std::string& text) { return not_a_number<double>(text, "a finite number"); });
+      }
+    }
+  }
+}
+
 void declare_verbs(CLI::App& app, Session& session, Action& action) {
   app.footer(kFooter);
   app.require_subcommand(1);
@@ -93,6 +127,7 @@ void declare_verbs(CLI::App& app, Session& session, Action& action) {
   add_trace(app, session, action);
   add_program(app, session, action);
   add_rank(app, session, action);
+  check_numbers(app);
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "core/error.h"
 #include "core/model/huggingface.h"
 #include "core/plan/plan.h"
+#include "core/plan/plan_size.h"
 #include "executor/run/cpu_capabilities.h"
 #include "simulator/planner/planner.h"
 
@@ -97,8 +98,8 @@ void write_picked(const Options& options, const simulator::PlannerRequest& reque
 }
 
 int plan(const Session& session, const Options& options) {
-  if (options.ranks < 1) {
-    throw Error("must be at least 1", "--ranks", "the number of devices to train on");
+  if (options.ranks < 1 || options.ranks > kMostRanks) {
+    throw Error(fmt::format("must be 1 to {}", kMostRanks), "--ranks", "the number of devices to train on");
   }
   const DeviceProfile profile = read_machine_option(options.machine);
   const simulator::PlannerRequest request = request_from(options, profile);

@@ -1,10 +1,13 @@
 // trainyard rank: one rank of a run or of a calibration. The launcher starts it; its arguments are between the
 // two of them.
+#include <fmt/core.h>
+
 #include <CLI/CLI.hpp>
 
 #include "cli/exit_code.h"
 #include "cli/verbs.h"
 #include "executor/calibration/launch_calibration.h"
+#include "executor/communicator/peer_lost.h"
 #include "executor/run/launch_run.h"
 
 namespace trainyard::cli {
@@ -17,7 +20,12 @@ void add_rank(CLI::App& app, Session& session, Action& action) {
   verb->callback([verb, &action] {
     action = [arguments = verb->remaining()](const Session&) {
       const bool calibrates = !arguments.empty() && arguments.front() == executor::kCalibrateArgument;
-      calibrates ? executor::calibration_rank_main(arguments) : executor::rank_main(arguments);
+      try {
+        calibrates ? executor::calibration_rank_main(arguments) : executor::rank_main(arguments);
+      } catch (const executor::PeerLost& lost) {
+        fmt::print(stderr, "trainyard: {}\n", lost.what());
+        return executor::kPeerLostExit;
+      }
       return static_cast<int>(kOk);
     };
   });

@@ -26,7 +26,6 @@ namespace trainyard::cli {
 
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
 struct Options {
@@ -42,38 +41,6 @@ struct Options {
   bool force = false;
 };
 
-// An old run's files and nothing else: the folder may hold notes beside them.
-void remove_old_run(const executor::RunFiles& files) {
-  if (!fs::exists(files.record()) && !fs::exists(files.plan())) {
-    throw Error("isn't empty and holds no run", files.folder.string(), "--force replaces only an earlier run");
-  }
-  for (const fs::path& file :
-       {files.plan(), files.record(), files.trace(), files.model(), files.checkpoint(0).parent_path()}) {
-    fs::remove_all(file);
-  }
-}
-
-void make_room(const executor::RunFiles& files, bool force) {
-  std::error_code none;
-  if (!fs::exists(files.folder, none)) {
-    return;
-  }
-  if (!fs::is_directory(files.folder, none)) {
-    throw Error("is a file, not a folder", files.folder.string(), "give --output a folder that is new or empty");
-  }
-  try {
-    if (fs::is_empty(files.folder)) {
-      return;
-    }
-    if (!force) {
-      throw Error("isn't empty", files.folder.string(), "choose a new folder, or --force to replace an earlier run");
-    }
-    remove_old_run(files);
-  } catch (const fs::filesystem_error& error) {
-    throw Error(error.code().message(), files.folder.string(), "give --output a folder that you can write to");
-  }
-}
-
 executor::RunOptions run_options(const Options& options, const Plan& plan) {
   executor::RunOptions run;
   run.folder = options.output;
@@ -85,6 +52,7 @@ executor::RunOptions run_options(const Options& options, const Plan& plan) {
   run.threads_per_rank = options.threads.value_or(executor::threads_per_rank(plan.layout.ranks()));
   run.evaluate_every = options.evaluate_every;
   run.save_model = !options.no_model;
+  run.replace = options.force;
   if (!options.profile.empty()) {
     run.peak_rate = peak_rate(read_device_profile(options.profile), plan.layout.compute_type, plan.layout.ranks());
   }
@@ -95,8 +63,14 @@ void check_options(const Options& options) {
   if (options.steps && *options.steps < 1) {
     throw Error("must be at least 1", "--steps", "how many of the plan's steps to run");
   }
-  if (options.threads && *options.threads < 1) {
-    throw Error("must be at least 1", "--threads", "threads of each rank");
+  if (options.threads && (*options.threads < 1 || *options.threads > executor::kMostThreads)) {
+    throw Error(fmt::format("must be 1 to {}", executor::kMostThreads), "--threads", "threads of each rank");
+  }
+  if (options.evaluate_every && *options.evaluate_every < 1) {
+    throw Error("must be at least 1", "--evaluate-every", "leave it out to evaluate at the end only");
+  }
+  if (options.output.empty()) {
+    throw Error("is empty", "--output", "give a folder that is new or empty");
   }
 }
 
@@ -184,7 +158,6 @@ int run(const Session& session, const Options& options) {
   const Plan plan = read_plan(options.plan);
   const executor::RunFiles files{options.output};
   const executor::RunOptions run = run_options(options, plan);
-  make_room(files, options.force);
   const std::int64_t steps = std::min(options.steps.value_or(plan.training.steps), plan.training.steps);
   fmt::print(stderr, "{} on {} ranks of {} threads: {}\n", plan.model.name, plan.layout.ranks(), run.threads_per_rank,
              describe(plan.layout));

@@ -1,7 +1,6 @@
 #include "cli/training_options.h"
 
 #include <CLI/CLI.hpp>
-#include <cmath>
 
 #include "core/error.h"
 
@@ -14,6 +13,11 @@ void require(bool holds, const char* flag, const char* what) {
     throw Error(what, flag, "see trainyard plan --help");
   }
 }
+
+// Below what the kernels' single precision holds; not a number is neither.
+bool from_zero(double value) { return value >= 0 && value <= 1e30; }
+
+bool above_zero(double value) { return value > 0 && from_zero(value); }
 
 }  // namespace
 
@@ -45,15 +49,15 @@ Training training_from(const TrainingOptions& options) {
   require(training.global_batch > 0, "--global-batch", "must be at least 1");
   require(training.steps > 0, "--steps", "must be at least 1");
   require(training.warmup_steps >= 0, "--warmup", "can't be negative");
-  require(std::isfinite(training.learning_rate) && training.learning_rate > 0, "--learning-rate", "must be above 0");
+  require(above_zero(training.learning_rate), "--learning-rate", "must be above 0, at most 1e30");
   require(training.minimum_rate_ratio >= 0 && training.minimum_rate_ratio <= 1, "--minimum-rate", "must be 0 to 1");
   require(training.beta1 >= 0 && training.beta1 < 1, "--beta1", "must be 0 to below 1");
   require(training.beta2 >= 0 && training.beta2 < 1, "--beta2", "must be 0 to below 1");
-  require(training.epsilon > 0, "--epsilon", "must be above 0");
-  require(training.weight_decay >= 0, "--weight-decay", "can't be negative");
+  require(above_zero(training.epsilon), "--epsilon", "must be above 0, at most 1e30");
+  require(from_zero(training.weight_decay), "--weight-decay", "must be 0 to 1e30");
   require(training.momentum >= 0 && training.momentum < 1, "--momentum", "must be 0 to below 1");
-  require(options.clip_norm >= 0, "--clip-norm", "can't be negative");
-  require(training.initial_std > 0, "--initial-std", "must be above 0");
+  require(from_zero(options.clip_norm), "--clip-norm", "must be 0 to 1e30");
+  require(above_zero(training.initial_std), "--initial-std", "must be above 0, at most 1e30");
   training.optimizer = options.optimizer == "sgd" ? OptimizerKind::kSgd : OptimizerKind::kAdamW;
   training.clip_norm = options.clip_norm > 0 ? std::optional<double>(options.clip_norm) : std::nullopt;
   return training;

@@ -8,18 +8,11 @@
 
 #include "core/document/json_document.h"
 #include "core/error.h"
+#include "core/model/model_limits.h"
 
 namespace trainyard {
 
 namespace {
-
-// Sizes beyond these are slips of the keyboard; within them a parameter count fits 64 bits.
-constexpr std::int64_t kMostLayers = std::int64_t{1} << 14;
-constexpr std::int64_t kMostHidden = std::int64_t{1} << 20;
-constexpr std::int64_t kMostFeedForward = std::int64_t{1} << 23;
-constexpr std::int64_t kMostHeads = std::int64_t{1} << 14;
-constexpr std::int64_t kMostHeadSize = std::int64_t{1} << 10;
-constexpr std::int64_t kMostVocabulary = std::int64_t{1} << 30;
 
 // What `transformers` takes for an absent key (LlamaConfig).
 constexpr double kDefaultNormEpsilon = 1e-6;
@@ -99,7 +92,7 @@ std::optional<RopeScaling> read_rope_scaling(ObjectReader& rope) {
   scaling.factor = rope.number("factor", 1.0);
   scaling.low_frequency_factor = rope.number("low_freq_factor", 0.0);
   scaling.high_frequency_factor = rope.number("high_freq_factor", 0.0);
-  scaling.original_positions = rope.integer("original_max_position_embeddings", 1);
+  scaling.original_positions = rope.integer("original_max_position_embeddings", 1, kMostPositions);
   if (scaling.high_frequency_factor <= scaling.low_frequency_factor) {
     rope.fail("high_freq_factor", "is not above low_freq_factor");
   }
@@ -156,7 +149,7 @@ ModelSpec parse_huggingface_config(const std::string& text, const std::string& w
   model.hidden = config.integer("hidden_size", 1, kMostHidden);
   model.feed_forward = config.integer("intermediate_size", 1, kMostFeedForward);
   model.vocabulary = config.integer("vocab_size", 1, kMostVocabulary);
-  model.positions = config.optional_integer("max_position_embeddings", 1).value_or(kDefaultPositions);
+  model.positions = config.optional_integer("max_position_embeddings", 1, kMostPositions).value_or(kDefaultPositions);
   model.norm_epsilon = config.optional_number("rms_norm_eps", 0.0, 1.0).value_or(kDefaultNormEpsilon);
   model.tied_embeddings = config.optional_boolean("tie_word_embeddings").value_or(false);
   read_heads(config, model);

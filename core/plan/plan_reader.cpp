@@ -1,4 +1,5 @@
 #include "core/document/json_document.h"
+#include "core/model/model_limits.h"
 #include "core/plan/plan.h"
 #include "core/plan/provenance_json.h"
 
@@ -49,7 +50,7 @@ ModelSpec read_model(ObjectReader reader) {
     model.rope_scaling = RopeScaling{.factor = rope->number("factor", 1.0),
                                      .low_frequency_factor = rope->number("low_frequency_factor", 0.0),
                                      .high_frequency_factor = rope->number("high_frequency_factor", 0.0),
-                                     .original_positions = rope->integer("original_positions", 1)};
+                                     .original_positions = rope->integer("original_positions", 1, kMostPositions)};
     rope->finish();
   }
   model.tied_embeddings = reader.boolean("tied_embeddings");

@@ -4,11 +4,15 @@
 
 #include "core/error.h"
 #include "core/layout/mesh.h"
+#include "core/model/model_limits.h"
 #include "core/plan/plan.h"
+#include "core/plan/plan_size.h"
 
 namespace trainyard {
 
 namespace {
+
+constexpr double kLargestSetting = 1e30;
 
 // Throws with the pointer of the part at fault.
 class Validator {
@@ -23,12 +27,17 @@ class Validator {
   void positive(std::int64_t value, std::string_view pointer) const {
     require(value >= 1, pointer, fmt::format("is {}", value), "must be at least 1");
   }
+  void in_range(std::int64_t value, std::int64_t most, std::string_view pointer) const {
+    require(value >= 1 && value <= most, pointer, fmt::format("is {}", value), fmt::format("must be 1 to {}", most));
+  }
   void within(double value, double lowest, double highest, std::string_view pointer) const {
     require(value >= lowest && value <= highest, pointer, fmt::format("is {}", value),
             fmt::format("must be from {} to {}", lowest, highest));
   }
+  // The kernels compute in single precision.
   void above_zero(double value, std::string_view pointer) const {
-    require(value > 0.0, pointer, fmt::format("is {}", value), "must be above 0");
+    require(value > 0.0 && value <= kLargestSetting, pointer, fmt::format("is {}", value),
+            fmt::format("must be above 0, at most {}", kLargestSetting));
   }
   void divides(std::int64_t divisor, std::int64_t number, std::string_view pointer, std::string_view of) const {
     require(number % divisor == 0, pointer, fmt::format("{} does not divide {} {}", divisor, number, of),
@@ -41,16 +50,16 @@ class Validator {
 };
 
 void validate_model(const ModelSpec& model, const Validator& v) {
-  v.positive(model.layers, "/model/layers");
-  v.positive(model.hidden, "/model/hidden");
-  v.positive(model.feed_forward, "/model/feed_forward");
-  v.positive(model.heads, "/model/heads");
-  v.positive(model.key_value_heads, "/model/key_value_heads");
+  v.in_range(model.layers, kMostLayers, "/model/layers");
+  v.in_range(model.hidden, kMostHidden, "/model/hidden");
+  v.in_range(model.feed_forward, kMostFeedForward, "/model/feed_forward");
+  v.in_range(model.heads, kMostHeads, "/model/heads");
+  v.in_range(model.key_value_heads, kMostHeads, "/model/key_value_heads");
   v.divides(model.key_value_heads, model.heads, "/model/key_value_heads", "heads");
-  v.positive(model.head_size, "/model/head_size");
+  v.in_range(model.head_size, kMostHeadSize, "/model/head_size");
   v.require(model.head_size % 2 == 0, "/model/head_size", "is odd", "rotary positions turn pairs");
-  v.positive(model.vocabulary, "/model/vocabulary");
-  v.positive(model.positions, "/model/positions");
+  v.in_range(model.vocabulary, kMostVocabulary, "/model/vocabulary");
+  v.in_range(model.positions, kMostPositions, "/model/positions");
 }
 
 void validate_training(const Plan& plan, const Validator& v) {
@@ -68,24 +77,31 @@ void validate_training(const Plan& plan, const Validator& v) {
   v.require(training.beta2 >= 0.0 && training.beta2 < 1.0, "/training/beta2", "is not in [0, 1)");
   v.require(training.momentum >= 0.0 && training.momentum < 1.0, "/training/momentum", "is not in [0, 1)");
   v.above_zero(training.epsilon, "/training/epsilon");
-  v.require(training.weight_decay >= 0.0, "/training/weight_decay", "is negative");
-  v.require(!training.clip_norm || *training.clip_norm > 0.0, "/training/clip_norm", "is not above 0",
-            "null turns clipping off");
+  v.within(training.weight_decay, 0.0, kLargestSetting, "/training/weight_decay");
+  v.require(!training.clip_norm || (*training.clip_norm > 0.0 && *training.clip_norm <= kLargestSetting),
+            "/training/clip_norm", fmt::format("is {}", training.clip_norm.value_or(0.0)),
+            fmt::format("must be above 0, at most {}; null turns clipping off", kLargestSetting));
   v.above_zero(training.initial_std, "/training/initial_std");
 }
 
 void validate_degrees(const Layout& layout, const Validator& v) {
-  v.positive(layout.tensor, "/layout/tensor");
-  v.positive(layout.pipeline, "/layout/pipeline");
-  v.positive(layout.data, "/layout/data");
-  v.positive(layout.context, "/layout/context");
-  v.positive(layout.expert, "/layout/expert");
-  v.positive(layout.expert_tensor, "/layout/expert_tensor");
-  v.positive(layout.chunks_per_stage, "/layout/chunks_per_stage");
+  v.in_range(layout.tensor, kMostRanks, "/layout/tensor");
+  v.in_range(layout.pipeline, kMostRanks, "/layout/pipeline");
+  v.in_range(layout.data, kMostRanks, "/layout/data");
+  v.in_range(layout.context, kMostRanks, "/layout/context");
+  v.in_range(layout.expert, kMostRanks, "/layout/expert");
+  v.in_range(layout.expert_tensor, kMostRanks, "/layout/expert_tensor");
+  v.in_range(layout.chunks_per_stage, kMostRanks, "/layout/chunks_per_stage");
   v.positive(layout.micro_batch, "/layout/micro_batch");
   v.positive(layout.accumulation, "/layout/accumulation");
   v.within(layout.zero_stage, 0, 3, "/layout/zero_stage");
   v.positive(layout.bucket_bytes.value(), "/layout/bucket");
+}
+
+void validate_size(const Plan& plan, const Validator& v) {
+  if (const auto over = oversize(plan.model, plan.training, plan.layout)) {
+    v.require(false, over->pointer, over->problem, over->hint);
+  }
 }
 
 void validate_schedule(const Layout& layout, const Validator& v) {
@@ -139,10 +155,11 @@ void validate(const Plan& plan, const std::string& where) {
   validate_model(plan.model, v);
   validate_training(plan, v);
   validate_degrees(plan.layout, v);
+  validate_size(plan, v);
   validate_schedule(plan.layout, v);
   validate_mesh(plan.layout, v);
   validate_fit(plan, v);
-  v.positive(plan.cluster.ranks_per_node, "/cluster/ranks_per_node");
+  v.in_range(plan.cluster.ranks_per_node, kMostRanks, "/cluster/ranks_per_node");
   v.require(!plan.checkpoint.every_steps || *plan.checkpoint.every_steps >= 1, "/checkpoint/every_steps",
             "is not above 0", "null writes the final weights only");
 }

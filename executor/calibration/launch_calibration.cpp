@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "executor/calibration/process_baseline.h"
 #include "executor/communicator/gloo_communicator.h"
+#include "executor/communicator/peer_lost.h"
 #include "executor/device/cpu_device.h"
 #include "executor/machine/machine.h"
 #include "executor/supervisor/local_launcher.h"
@@ -115,6 +116,7 @@ CalibrationOutcome launch_calibration(int ranks, const CalibrationOptions& optio
   }
   launch.ranks = ranks;
   launch.job = "calibrate";
+  launch.consequence_exit = kPeerLostExit;
   launch.environment = {"OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1"};
   launch.interrupt_patience = std::chrono::milliseconds(200);  // nothing to save
   OutputReader reader(progress);

@@ -78,13 +78,17 @@ std::int64_t slice_elements(std::span<const IndexRange> ranges) {
 }  // namespace
 
 SafetensorsReader::SafetensorsReader(std::filesystem::path file)
-    : file_(std::move(file)), descriptor_(open_or_fail(file_, O_RDONLY)) {
+    : file_(std::move(file)),
+      descriptor_(open_or_fail(file_, O_RDONLY | O_NONBLOCK)) {  // a pipe would wait for a writer
   try {
     struct stat status {};
     if (::fstat(descriptor_, &status) != 0) {
       fail("can't be read", file_, errno);
     }
-    if (!S_ISREG(status.st_mode) || status.st_size < kSafetensorsPrefix) {
+    if (!S_ISREG(status.st_mode)) {
+      throw Error("is not a regular file", file_.string(), "give a folder saved by transformers or by trainyard");
+    }
+    if (status.st_size < kSafetensorsPrefix) {
       throw Error("too short to be safetensors", file_.string());
     }
     std::uint64_t header_bytes = 0;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "executor/communicator/peer_lost.h"
 
 namespace trainyard::executor {
 namespace {
@@ -109,8 +110,8 @@ void GlooLink::throw_aborted(std::string_view operation) {
     const std::scoped_lock lock(mutex_);
     why = why_;
   }
-  throw Error(std::string(operation) + " was aborted: " + why, "rank " + std::to_string(rank_),
-              "the rank that failed first has the cause");
+  throw PeerLost(std::string(operation) + " was aborted: " + why, "rank " + std::to_string(rank_),
+                 "the rank that failed first has the cause");
 }
 
 std::string GlooLink::describe(const Pending& pending) const {
@@ -127,9 +128,9 @@ void GlooLink::fail(const Pending& pending, const std::string& what, std::chrono
                                         : "lost the connection to " + peer;
   const std::string text = problem + " in " + describe(pending);
   abort(text);
-  throw Error(text, "rank " + std::to_string(rank_),
-              timed_out ? "look whether " + peer + " hangs; the timeout is an option of the communicator"
-                        : "look at the output of " + peer + " (" + what + ")");
+  throw PeerLost(text, "rank " + std::to_string(rank_),
+                 timed_out ? "look whether " + peer + " hangs; the timeout is an option of the communicator"
+                           : "look at the output of " + peer + " (" + what + ")");
 }
 
 void GlooLink::count(CommunicationKind kind, std::int64_t bytes, bool opens_message) {

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <string>
+#include <system_error>
+
+#include "core/error.h"
 
 namespace trainyard::executor {
 
@@ -30,12 +34,20 @@ struct ThreadPool::Job {
 };
 
 ThreadPool::ThreadPool(int threads) {
-  for (int i = 1; i < threads; ++i) {
-    helpers_.emplace_back([this] { help(); });
+  try {
+    for (int i = 1; i < threads; ++i) {
+      helpers_.emplace_back([this] { help(); });
+    }
+  } catch (const std::system_error& failure) {
+    end_helpers();
+    throw Error("can't start " + std::to_string(threads) + " threads: " + failure.code().message(), "--threads",
+                "use fewer; more than the cores don't help");
   }
 }
 
-ThreadPool::~ThreadPool() {
+ThreadPool::~ThreadPool() { end_helpers(); }
+
+void ThreadPool::end_helpers() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;

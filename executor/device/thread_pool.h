@@ -16,7 +16,7 @@ namespace trainyard::executor {
 
 class ThreadPool {
  public:
-  explicit ThreadPool(int threads);
+  explicit ThreadPool(int threads);  // throws Error where the system has no room for so many
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -30,6 +30,7 @@ class ThreadPool {
  private:
   struct Job;
   void help();
+  void end_helpers();
 
   std::mutex callers_;  // held by the caller that has the helpers
   std::mutex mutex_;

@@ -9,9 +9,11 @@
 
 #include "core/error.h"
 #include "executor/checkpoint/model_weights.h"
+#include "executor/communicator/peer_lost.h"
 #include "executor/data/byte_text.h"
 #include "executor/run/cpu_capabilities.h"
 #include "executor/run/run_files.h"
+#include "executor/run/run_folder.h"
 #include "executor/run/run_rank.h"
 #include "executor/run/step_trace.h"
 #include "executor/supervisor/local_launcher.h"
@@ -56,18 +58,6 @@ void check_before_launch(const Plan& plan, const RunOptions& options) {
   if (options.initial_weights) {
     open_weights(*options.initial_weights, plan.model);
   }
-}
-
-void prepare_folder(const Plan& plan, const RunFiles& files) {
-  std::error_code failure;
-  if (fs::exists(files.record(), failure)) {
-    throw Error("already holds a run", files.folder.string(), "choose another folder for this run");
-  }
-  fs::create_directories(files.folder, failure);
-  if (failure) {
-    throw Error("can't be made: " + failure.message(), files.folder.string());
-  }
-  write_plan(plan, files.plan());
 }
 
 void merge_rank_traces(const RunFiles& files, std::int64_t ranks) {
@@ -116,7 +106,8 @@ RunOutcome launch_run(const Plan& plan, const RunOptions& options, const fs::pat
                       const RunCallbacks& callbacks) {
   const RunFiles files{options.folder};
   check_before_launch(plan, options);
-  prepare_folder(plan, files);
+  const RunFolder held(files, options.replace);
+  write_plan(plan, files.plan());
 
   LaunchOptions launch;
   launch.command = {executable.string(), "rank"};
@@ -124,6 +115,7 @@ RunOutcome launch_run(const Plan& plan, const RunOptions& options, const fs::pat
   launch.command.insert(launch.command.end(), arguments.begin(), arguments.end());
   launch.ranks = static_cast<int>(plan.layout.ranks());
   // Kernels thread over our own pool; a BLAS with threads of its own would fight it for the cores.
+  launch.consequence_exit = kPeerLostExit;
   launch.environment = {"OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1"};
   LineSplitter lines;
   launch.on_output = [&](int rank, OutputStream stream, std::string_view bytes) {

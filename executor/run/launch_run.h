@@ -23,13 +23,15 @@ struct RunCallbacks {
   std::function<void(int rank, const std::string& line)> on_message;  // what ranks say on standard error
 };
 
+constexpr int kMostThreads = 1024;  // of a rank; more than the cores of any host of today is a slip
+
 // The number of threads that fills the machine: its cores, shared out evenly.
 int threads_per_rank(std::int64_t ranks);
 
 // Starts `executable rank ARGUMENTS` once per rank of the plan and waits for all of them. Before that it
-// checks what would fail on every rank: the plan against cpu_capabilities(), the data, the weights, a folder
-// that already holds a run; those throw Error. What fails later is in the outcome and in the record's end
-// line. The hidden verb `rank` calls rank_main().
+// checks what would fail on every rank: the plan against cpu_capabilities(), the data, the weights, and last
+// the folder (run_folder.h), so that an earlier run goes only for one that can start; those throw Error. What fails
+// later is in the outcome and in the record's end line. The hidden verb `rank` calls rank_main().
 RunOutcome launch_run(const Plan& plan, const RunOptions& options, const std::filesystem::path& executable,
                       const RunCallbacks& callbacks);
 

@@ -22,6 +22,7 @@ struct RunOptions {
   std::int64_t evaluation_batches = 8;         // at most, of as many sequences as a step
   std::optional<FlopsPerSecond> peak_rate;     // of one rank, what MFU divides by
   bool save_model = true;
+  bool replace = false;  // an earlier run in the folder; the launcher's business, not the ranks'
 };
 
 // To the arguments after the hidden verb `rank`, and back. from_arguments throws Error naming the argument.

@@ -14,6 +14,7 @@
 #include "executor/checkpoint/model_weights.h"
 #include "executor/checkpoint/save_model.h"
 #include "executor/communicator/gloo_communicator.h"
+#include "executor/communicator/peer_lost.h"
 #include "executor/data/byte_text.h"
 #include "executor/data/sampler.h"
 #include "executor/device/cpu_device.h"
@@ -248,10 +249,15 @@ class RankRun {
 
 void run_rank(const Plan& plan, const RunOptions& options, const RankEnvironment& environment, const RecordSink& sink) {
   RankRun run(plan, options, environment, sink);
+  const auto where = [&] {
+    return "rank " + std::to_string(environment.rank) + ", step " + std::to_string(run.step());
+  };
   try {
     run.run();
+  } catch (const PeerLost& failure) {
+    throw PeerLost(failure.what(), where());
   } catch (const std::exception& failure) {
-    throw Error(failure.what(), "rank " + std::to_string(environment.rank) + ", step " + std::to_string(run.step()));
+    throw Error(failure.what(), where());
   }
 }
 

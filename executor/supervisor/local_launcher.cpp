@@ -128,20 +128,32 @@ class LocalLauncher {
     }
   }
 
-  // Of ranks that ended since the last look, one killed by a signal is taken for the cause before one that
-  // gave up by itself: the latter may be a consequence.
+  // How far an exit may be the cause of the job's end: one by a signal before one that gave up by itself,
+  // which may be a consequence, before one that says it is.
+  int weight(int status) const {
+    if (status == 0) {
+      return 0;
+    }
+    const bool consequence = WIFEXITED(status) && options_.consequence_exit == WEXITSTATUS(status);
+    return WIFSIGNALED(status) ? 3 : consequence ? 1 : 2;
+  }
+
   void take_exits() {
     std::optional<std::pair<std::size_t, int>> failed;
     for (std::size_t at = 0; at < ranks_.size(); ++at) {
       if (const std::optional<int> status = ranks_[at].process.reap()) {
         drain(at);
         result_.exits[at] = describe_wait_status(*status);
-        if (*status != 0 && (!failed || (WIFSIGNALED(*status) && !WIFSIGNALED(failed->second)))) {
+        if (weight(*status) > (failed ? weight(failed->second) : 0)) {
           failed = {at, *status};
         }
       }
     }
-    if (failed) {
+    if (failed && is_only_consequence_ && !terminated_ && weight(failed->second) > 1) {
+      result_.failure = failure(failed->first, describe_wait_status(failed->second));  // the cause, at last
+      is_only_consequence_ = false;
+    } else if (failed) {
+      is_only_consequence_ = is_only_consequence_ || (!stopping_since_ && weight(failed->second) == 1);
       fail(failed->first, describe_wait_status(failed->second));
     }
   }
@@ -163,11 +175,15 @@ class LocalLauncher {
     }
   }
 
+  LaunchFailure failure(std::size_t at, const std::string& cause) const {
+    return {static_cast<int>(at), cause, ranks_[at].tail.lines()};
+  }
+
   void fail(std::size_t at, const std::string& cause) {
     if (stopping_since_) {
       return;  // a consequence
     }
-    result_.failure = LaunchFailure{static_cast<int>(at), cause, ranks_[at].tail.lines()};
+    result_.failure = failure(at, cause);
     stop("rank " + std::to_string(at) + " " + cause, options_.kill_after);
   }
 
@@ -207,6 +223,7 @@ class LocalLauncher {
   std::optional<Clock::time_point> stopping_since_;
   Clock::time_point terminate_at_;
   Clock::time_point kill_at_;
+  bool is_only_consequence_ = false;  // the failure noted so far
   bool terminated_ = false;
   bool killed_ = false;
 };

@@ -26,6 +26,8 @@ struct LaunchOptions {
   std::vector<std::string> environment;  // NAME=VALUE, added to this process's
   // Called as output arrives, for every rank. Who prints rank 0's sees the run's progress.
   std::function<void(int rank, OutputStream stream, std::string_view bytes)> on_output;
+  // The exit status of a rank that ended because another did: such a rank is the cause only if none is.
+  std::optional<int> consequence_exit;
   // A rank that has beaten once and then not for so long has failed. Unset: not looked at.
   std::optional<std::chrono::milliseconds> heartbeat_timeout;
   std::chrono::milliseconds terminate_after = std::chrono::milliseconds(200);

@@ -12,7 +12,7 @@
 namespace trainyard::executor {
 namespace {
 
-constexpr std::array<int, 2> kRelayed{SIGINT, SIGTERM};
+constexpr std::array<int, 3> kRelayed{SIGINT, SIGTERM, SIGHUP};
 
 // The one piece of process-wide state: a handler gets nothing but the signal's number. (A signalfd would
 // need the signals blocked in all threads, those that libraries start while loading included.)
@@ -37,7 +37,10 @@ SignalRelay::SignalRelay() {
   action.sa_handler = relay;
   action.sa_flags = SA_RESTART;
   for (std::size_t i = 0; i < kRelayed.size(); ++i) {
-    ::sigaction(kRelayed[i], &action, &before_[i]);
+    ::sigaction(kRelayed[i], nullptr, &before_[i]);
+    if (kRelayed[i] != SIGHUP || before_[i].sa_handler != SIG_IGN) {  // nohup means it
+      ::sigaction(kRelayed[i], &action, nullptr);
+    }
   }
 }
 

@@ -1,5 +1,5 @@
-// SignalRelay: while it lives, SIGINT and SIGTERM to this process can be read from a file descriptor
-// instead of ending it.
+// SignalRelay: while it lives, SIGINT, SIGTERM and SIGHUP (its terminal closed; not under nohup) to this
+// process can be read from a file descriptor instead of ending it.
 //
 // Signal handlers are the process's, not an object's: there is one relay at a time.
 #pragma once
@@ -26,7 +26,7 @@ class SignalRelay {
  private:
   FileDescriptor read_;
   FileDescriptor write_;
-  std::array<struct sigaction, 2> before_{};
+  std::array<struct sigaction, 3> before_{};
 };
 
 }  // namespace trainyard::executor

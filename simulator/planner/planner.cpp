@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "core/error.h"
+#include "core/plan/plan_size.h"
 #include "core/program/step_summary.h"
 #include "simulator/memory/memory_estimate.h"
 #include "simulator/planner/summary_price.h"
@@ -174,8 +175,9 @@ Plan make_plan(const PlannerRequest& request, const DeviceProfile& profile, cons
 
 PlannerResult plan_layouts(const PlannerRequest& request, const DeviceProfile& profile,
                            const std::function<void(const PlannerProgress&)>& progress, const std::stop_token& stop) {
-  if (request.ranks < 1) {
-    throw Error("a plan needs at least one rank", "ranks", "give the number of devices");
+  if (request.ranks < 1 || request.ranks > kMostRanks) {
+    throw Error(fmt::format("a plan has 1 to {} ranks, not {}", kMostRanks, request.ranks), "ranks",
+                "give the number of devices");
   }
   return Search(request, profile).run(progress, stop);
 }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/plan/plan_size.h"
+
 namespace trainyard::simulator {
 namespace {
 
@@ -99,6 +101,9 @@ std::optional<Infeasible> why_impossible(const ModelSpec& model, const Training&
   if (training.global_batch != layout.sequences_per_step()) {
     return divides(fmt::format("a batch of {} sequences can't be dealt out to {} data-parallel ranks",
                                training.global_batch, layout.data));
+  }
+  if (const std::optional<Oversize> over = oversize(model, training, layout)) {
+    return Infeasible{InfeasibleReason::kUnsupported, over->problem, std::nullopt, std::nullopt};
   }
   if (model.key_value_heads % layout.tensor != 0) {
     return divides(fmt::format("{} key-value heads can't be cut over {} tensor-parallel ranks", model.key_value_heads,

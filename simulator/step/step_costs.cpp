@@ -10,6 +10,11 @@
 namespace trainyard::simulator {
 namespace {
 
+// Fifty years, over all instructions of all roles: no sum along a step overflows.
+constexpr Nanoseconds kLongest = Nanoseconds{50} * 365 * 24 * 3600 * 1'000'000'000;
+
+Nanoseconds bounded_nanoseconds(Seconds time) { return to_nanoseconds(min(time, to_seconds(kLongest))); }
+
 Pass pass_of(InstructionKind kind) {
   switch (kind) {
     case InstructionKind::kBackwardInput:
@@ -39,13 +44,18 @@ class Pricer {
     for (const Instruction& instruction : role.instructions) {
       work.push_back(instruction.communication ? communication(role, *instruction.communication)
                                                : compute(instruction));
+      total_ += std::min(work.back(), kLongest);
+      if (total_ >= kLongest) {
+        throw Error("a step would take more than fifty years", "the machine's profile",
+                    "is one of its rates or times wrong? otherwise a smaller batch, or more ranks");
+      }
     }
     return work;
   }
 
  private:
   Nanoseconds compute(const Instruction& instruction) {
-    Nanoseconds time = to_nanoseconds(kernels_.time(instruction.operations));
+    Nanoseconds time = bounded_nanoseconds(kernels_.time(instruction.operations));
     if (instruction.segment) {
       time += segment(*instruction.segment, pass_of(instruction.kind), instruction.accumulate);
     }
@@ -61,7 +71,7 @@ class Pricer {
           gemm->accumulate = true;
         }
       }
-      entry->second = to_nanoseconds(kernels_.time(operations));
+      entry->second = bounded_nanoseconds(kernels_.time(operations));
     }
     return entry->second;
   }
@@ -74,8 +84,8 @@ class Pricer {
                                                communication.payload.value(), where.size, where.per_node),
                                     0);
     if (added) {
-      entry->second =
-          to_nanoseconds(collectives_.time(communication.kind, communication.algorithm, communication.payload, where));
+      entry->second = bounded_nanoseconds(
+          collectives_.time(communication.kind, communication.algorithm, communication.payload, where));
     }
     return entry->second;
   }
@@ -105,6 +115,7 @@ class Pricer {
   const KernelCost& kernels_;
   const CollectiveCost& collectives_;
   std::int64_t per_node_;
+  Nanoseconds total_ = 0;
   std::map<std::tuple<SegmentId, Pass, bool>, Nanoseconds> segments_;
   std::map<std::tuple<CommunicationKind, CollectiveAlgorithm, std::int64_t, int, int>, Nanoseconds> communications_;
   std::vector<GroupPlacement> placements_;   // of the role at work, by group; size 0: not yet known

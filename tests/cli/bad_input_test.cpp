@@ -172,4 +172,67 @@ TEST_F(BadInput, AFolderWithSomethingElseIsNotARunsFolderEvenWithForce) {
   EXPECT_EQ(text_of(folder_.file("notes/thesis.tex")), "important");
 }
 
+// CLI11 alone takes the first for 2^63 - 1, the second for 2^64 - 1 and the third for eight.
+TEST_F(BadInput, NumbersThatDoNotFitTheirFlagAreNamed) {
+  const std::string output = folder_.file("p.json");
+  expect_user_error(run_command(plan_command(model_, output, {"--steps", "99999999999999999999"})), {"--steps"});
+  expect_user_error(run_command(plan_command(model_, output, {"--seed", "-1"})), {"--seed"});
+  expect_user_error(run_command(plan_command(model_, output, {"--top", "010x"})), {"--top"});
+  expect_user_error(run_command(plan_command(model_, output, {"--weight-decay", "inf"})), {"--weight-decay"});
+  expect_user_error(run_command(plan_command(model_, output, {"--clip-norm", "nan"})), {"--clip-norm"});
+  expect_nothing_written(1);
+}
+
+TEST_F(BadInput, SizesBeyondAllReasonEndAtOnce) {
+  const std::string output = folder_.file("p.json");
+  const std::vector<std::pair<std::size_t, std::string>> sizes = {
+      {6, "1000000000"}, {10, "9223372036854775806"}, {10, "1000000000"}};
+  for (const auto& [at, size] : sizes) {
+    std::vector<std::string> arguments = plan_command(model_, output);
+    arguments[at] = size;
+    const CommandResult result = run_command(arguments);
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_LT(result.elapsed.count(), 20.0);
+    EXPECT_EQ(result.err.find("bug:"), std::string::npos) << result.err;
+  }
+  expect_nothing_written(1);
+}
+
+TEST_F(BadInput, FlagsOfARunAreCheckedBeforeItStarts) {
+  const std::string plan = good_plan();
+  folder_.write("text.txt", tiny_text());
+  const auto refused = [&](const std::string& flag, const std::string& value) {
+    expect_user_error(
+        run_command({"run", plan, "--data", folder_.file("text.txt"), "--output", folder_.file("run"), flag, value}),
+        {flag});
+  };
+  refused("--evaluate-every", "0");
+  refused("--evaluate-every", "-1");
+  refused("--threads", "1000000000");
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("run")));
+}
+
+TEST_F(BadInput, AnOutputThatIsNoFileIsLeftAlone) {
+  const std::string pipe = folder_.file("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  expect_user_error(run_command(plan_command(model_, pipe)), {"pipe"});
+  expect_user_error(run_command({"calibrate", "--ranks", "1", "--output", pipe}), {"pipe"});
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+}
+
+// The shell's 0, 1 and 2 closed: the pipes to the ranks must not get those numbers, nor a message end the process.
+TEST_F(BadInput, ClosedStandardStreamsAreNotMistakenForPipes) {
+  const std::string plan = good_plan();
+  folder_.write("text.txt", tiny_text());
+  const auto shell = [&](const std::string& arguments) {
+    const int status = std::system((std::string(TRAINYARD_EXECUTABLE) + " " + arguments).c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  };
+  EXPECT_EQ(shell("run " + plan + " --data " + folder_.file("text.txt") + " --output " + folder_.file("run") +
+                  " --steps 1 --no-model <&- 2>&-"),
+            0);
+  EXPECT_EQ(shell("program " + plan + " >&- 2>&-"), 2);
+  EXPECT_EQ(shell("program " + plan + " > /dev/full 2> /dev/full"), 2);
+}
+
 }  // namespace trainyard::cli

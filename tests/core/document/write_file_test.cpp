@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -92,6 +94,59 @@ TEST(AtomicFile, LeavesTheTargetAloneWithoutCommit) {
   }
   EXPECT_EQ(read_text_file(file), "old");
   EXPECT_EQ(files_in(folder.path()), 1);
+}
+
+// A rename onto a pipe would leave a file in its place, and onto /dev/null for every process of the machine.
+TEST(AtomicFile, NeverReplacesWhatIsNoFile) {
+  const TemporaryFolder folder;
+  const auto pipe = folder.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::filesystem::create_symlink(pipe, folder.path() / "link");
+  for (const auto& target : {pipe, folder.path() / "link"}) {
+    const Error error = error_of([&] { write_file(target, "x"); });
+    EXPECT_EQ(error.where(), pipe.string());
+    EXPECT_TRUE(contains(error.problem(), "is a device, a pipe or a socket")) << error.what();
+  }
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  EXPECT_EQ(files_in(folder.path()), 2);
+}
+
+// Before anything is computed: calibrating takes minutes.
+TEST(AtomicFile, RefusesAFolderAndAMissingNameAtOnce) {
+  const TemporaryFolder folder;
+  EXPECT_TRUE(contains(error_of([&] { const AtomicFile out(folder.path()); }).problem(), "is a folder"));
+  EXPECT_TRUE(contains(error_of([] { const AtomicFile out(""); }).problem(), "not the name of a file"));
+  EXPECT_EQ(files_in(folder.path()), 0);
+}
+
+TEST(AtomicFile, WritesThroughALinkAndEndsAtALinkToItself) {
+  const TemporaryFolder folder;
+  const auto file = folder.write("a.json", "old");
+  std::filesystem::create_symlink("a.json", folder.path() / "link");
+  std::filesystem::create_symlink("new.json", folder.path() / "dangling");
+  std::filesystem::create_symlink("loop", folder.path() / "loop");
+  write_file(folder.path() / "link", "new");
+  write_file(folder.path() / "dangling", "made");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.path() / "link"));
+  EXPECT_EQ(read_text_file(file), "new");
+  EXPECT_EQ(read_text_file(folder.path() / "new.json"), "made");
+  EXPECT_TRUE(contains(error_of([&] { write_file(folder.path() / "loop", "x"); }).problem(), "can't be written"));
+}
+
+TEST(AtomicFile, LeavesNothingBehindWhenItsProcessIsKilled) {
+  const TemporaryFolder folder;
+  const auto file = folder.write("a.json", "old");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    AtomicFile out(file);
+    out.write("new");
+    ::raise(SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(read_text_file(file), "old");
+  EXPECT_EQ(files_in(folder.path()), 1) << "needs a file system with O_TMPFILE (ext4, xfs, btrfs, tmpfs)";
 }
 
 }  // namespace

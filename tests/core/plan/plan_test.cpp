@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "core/document/read_file.h"
@@ -103,6 +105,44 @@ TEST(ValidatePlan, FindsPartsThatContradictEachOther) {
   EXPECT_EQ(where("/training/clip_norm", 0.0), "plan.json#/training/clip_norm");
   EXPECT_EQ(where("/training/steps", 0), "plan.json#/training/steps");
   EXPECT_EQ(where("/checkpoint/every_steps", 0), "plan.json#/checkpoint/every_steps");
+}
+
+// Sizes whose products would overflow 64 bits, or whose program would fill the memory, are refused at once.
+TEST(ValidatePlan, RefusesSizesThatCannotBeCounted) {
+  const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
+  for (const char* pointer : {"/model/layers", "/model/hidden", "/model/feed_forward", "/model/heads",
+                              "/model/key_value_heads", "/model/vocabulary", "/model/positions", "/layout/micro_batch",
+                              "/layout/accumulation", "/training/steps", "/cluster/ranks_per_node"}) {
+    EXPECT_EQ(refused(pointer, huge).where(), std::string("plan.json#") + pointer);
+  }
+  EXPECT_EQ(refused("/training/steps", huge / 60).where(), "plan.json#/training/steps") << "60 sequences a step";
+  EXPECT_EQ(refused("/layout/accumulation", (1 << 18) / 8 + 1).where(), "plan.json#/layout/accumulation")
+      << "8 layers: one pass more than 2^18";
+  EXPECT_EQ(refused("/layout/micro_batch", (1 << 30) / 100 + 1).where(), "plan.json#/layout/micro_batch")
+      << "sequences of 100: more than 2^30 rows";
+  EXPECT_EQ(refused("/layout/tensor", 1 << 20).where(), "plan.json#/layout") << "times pp 2 and dp 3: too many ranks";
+  EXPECT_EQ(refused("/training/learning_rate", 1e300).where(), "plan.json#/training/learning_rate");
+  EXPECT_EQ(refused("/training/weight_decay", 1e300).where(), "plan.json#/training/weight_decay");
+}
+
+// 2^60 FLOPs a rank: 8 * 2^14 layers * 4 * 2^20 * 2^20 weights alone are 2^59 for a single token.
+TEST(ValidatePlan, RefusesAStepWhoseFlopsCannotBeCounted) {
+  Plan plan = sample_plan();
+  plan.model = {.name = "large",
+                .layers = 1 << 14,
+                .hidden = 1 << 20,
+                .feed_forward = 1 << 20,
+                .heads = 1 << 10,
+                .key_value_heads = 1 << 10,
+                .head_size = 1 << 10,
+                .vocabulary = 256,
+                .positions = 128};
+  plan.layout = {.micro_batch = 2};
+  plan.training.global_batch = 2;
+  EXPECT_TRUE(contains(error_of([&] { validate(plan, "plan.json"); }).problem(), "counts end at"));
+  plan.layout = {.pipeline = 1 << 10, .micro_batch = 1};
+  plan.training.global_batch = 1;
+  EXPECT_NO_THROW(validate(plan, "plan.json"));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "core/plan/trace.h"
 #include "executor/checkpoint/model_weights.h"
 #include "executor/run/run_files.h"
+#include "executor/run/run_folder.h"
 #include "tests/executor/worker/layout_cases.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_folder.h"
@@ -116,7 +117,7 @@ TEST(LaunchRun, LeavesRecordTraceAndModel) {
 
   EXPECT_NO_THROW(open_weights(files.model(), plan.model));
   EXPECT_TRUE(std::filesystem::exists(files.model() / "config.json"));
-  EXPECT_TRUE(contains(error_of([&] { launch_run(plan, options, RANK_PROCESS, {}); }).problem(), "already holds"));
+  EXPECT_TRUE(contains(error_of([&] { launch_run(plan, options, RANK_PROCESS, {}); }).problem(), "isn't empty"));
 }
 
 // The loss of the first step after --init is that of the weights where the first run ended.
@@ -186,6 +187,45 @@ TEST(LaunchRun, WhatCannotRunIsSaidBeforeAnythingStarts) {
   small_vocabulary.model.vocabulary = 200;
   EXPECT_TRUE(contains(error_of([&] { launch_run(small_vocabulary, options, RANK_PROCESS, {}); }).problem(), "bytes"));
   EXPECT_FALSE(std::filesystem::exists(options.folder));
+}
+
+// Replacing removes the earlier run last of all, when nothing else can be wrong with the new one.
+TEST(LaunchRun, ARunThatCannotStartLeavesTheEarlierOneAlone) {
+  const TemporaryFolder folder;
+  RunOptions options = options_in(folder);
+  options.replace = true;
+  const RunFiles files{options.folder};
+  std::filesystem::create_directories(options.folder);
+  folder.write("run/record.jsonl", "an earlier run");
+  ASSERT_TRUE(std::filesystem::exists(files.record()));
+  options.data = folder.path() / "absent.txt";
+  EXPECT_THROW(launch_run(two_stage_plan(), options, RANK_PROCESS, {}), Error);
+  EXPECT_TRUE(std::filesystem::exists(files.record()));
+}
+
+TEST(RunFolder, IsHeldByOneRunAtATime) {
+  const TemporaryFolder folder;
+  const RunFiles files{folder.path() / "run"};
+  {
+    const RunFolder first(files, false);
+    for (const bool replace : {false, true}) {
+      const Error error = error_of([&] { const RunFolder second(files, replace); });
+      EXPECT_TRUE(contains(error.problem(), "another run")) << error.what();
+    }
+  }
+  EXPECT_NO_THROW(RunFolder(files, false)) << "the lock goes with its holder";
+}
+
+TEST(RunFolder, ReplacesARunButNothingElse) {
+  const TemporaryFolder folder;
+  const RunFiles files{folder.path()};
+  folder.write("thesis.tex", "important");
+  EXPECT_TRUE(contains(error_of([&] { const RunFolder run(files, true); }).problem(), "holds no run"));
+  folder.write("plan.json", "{}");
+  EXPECT_TRUE(contains(error_of([&] { const RunFolder run(files, false); }).problem(), "isn't empty"));
+  EXPECT_NO_THROW(RunFolder(files, true));
+  EXPECT_FALSE(std::filesystem::exists(files.plan()));
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "thesis.tex"));
 }
 
 TEST(RunOptions, SurviveTheTripThroughArguments) {

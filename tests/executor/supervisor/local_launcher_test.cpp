@@ -14,6 +14,7 @@
 
 #include "core/error.h"
 #include "executor/supervisor/local_launcher.h"
+#include "executor/supervisor/signal_relay.h"
 
 namespace trainyard::executor {
 namespace {
@@ -86,6 +87,34 @@ TEST(LocalLauncher, an_exit_status_is_the_cause_with_the_ranks_last_lines) {
   EXPECT_EQ(result.failure->cause, "exited with 3");
   EXPECT_EQ(result.failure->last_lines, (std::vector<std::string>{"something is wrong", "and this is the last line"}));
   EXPECT_EQ(result.exits[0], "killed by signal 15 (SIGTERM)");
+}
+
+TEST(LocalLauncher, a_rank_that_ended_for_another_is_not_the_cause_though_it_ends_first) {
+  LaunchOptions options = launching(2, {"cause"});
+  options.consequence_exit = 3;
+  options.terminate_after = milliseconds(5000);
+  const LaunchResult result = launch_local(options);
+  ASSERT_TRUE(result.failure);
+  EXPECT_EQ(result.failure->rank, 0);
+  EXPECT_EQ(result.failure->cause, "exited with 2");
+  EXPECT_EQ(result.failure->last_lines, std::vector<std::string>{"the disk is full"});
+  EXPECT_EQ(result.exits[1], "exited with 3");
+}
+
+TEST(SignalRelay, takes_a_hangup_unless_it_was_ignored_as_under_nohup) {
+  const auto before = ::signal(SIGHUP, SIG_DFL);
+  {
+    SignalRelay relay;
+    ::raise(SIGHUP);
+    EXPECT_EQ(relay.take(), SIGHUP);
+  }
+  ::signal(SIGHUP, SIG_IGN);
+  {
+    SignalRelay relay;
+    ::raise(SIGHUP);
+    EXPECT_EQ(relay.take(), std::nullopt);
+  }
+  ::signal(SIGHUP, before);
 }
 
 TEST(LocalLauncher, ranks_that_ignore_sigterm_are_killed) {

@@ -5,6 +5,7 @@
 //   reduce             all-reduces until it fails; exits with 4 then
 //   rank1-dies         reduces; rank 1 kills itself after some steps
 //   rank1-stops        reduces; rank 1 stops itself (SIGSTOP)
+//   cause              rank 1 exits with 3 for another rank's failure, a little later rank 0 with 2 for its own
 //   stubborn           rank 1 exits with 3, the others ignore SIGTERM
 //   launch FILE RANKS  launches RANKS sleepers that append their pids to FILE, and waits
 //   sleep FILE
@@ -85,6 +86,11 @@ int run(const std::vector<std::string>& arguments) {
   if (mode == "sleep") {
     std::ofstream(arguments.at(2), std::ios::app) << std::to_string(::getpid()) + "\n" << std::flush;
     sleep_for_ever();
+  }
+  if (mode == "cause") {
+    std::this_thread::sleep_for(std::chrono::milliseconds(self.rank == 1 ? 100 : 200));
+    std::fprintf(stderr, "%s\n", self.rank == 1 ? "lost rank 0" : "the disk is full");
+    return self.rank == 1 ? 3 : 2;
   }
   if (mode == "exit" || mode == "stubborn") {
     if (self.rank == 1) {

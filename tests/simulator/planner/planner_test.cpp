@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <set>
 #include <variant>
 
+#include "core/error.h"
+#include "core/plan/plan_size.h"
 #include "core/program/step_summary.h"
 #include "simulator/planner/summary_price.h"
 #include "simulator/simulate_plan.h"
@@ -164,6 +168,24 @@ TEST(SimulatePlan, MemoryByCauseAddsUpToTheTotal) {
       EXPECT_EQ(sum, memory.total);
     }
   }
+}
+
+// A step of 10^9 micro-batches would fill the memory, one of 2^63 - 1 wrap round: ruled out, not tried.
+TEST(Planner, RulesOutBatchesThatNoProgramHolds) {
+  for (const std::int64_t batch : {std::int64_t{1'000'000'000}, std::numeric_limits<std::int64_t>::max()}) {
+    PlannerRequest request = tiny_request(1);
+    request.training.global_batch = batch;
+    const PlannerResult result = plan_layouts(request, small_machine());
+    EXPECT_TRUE(result.ranked.empty());
+    ASSERT_FALSE(result.ruled_out.empty());
+    EXPECT_EQ(result.ruled_out.front().reason, InfeasibleReason::kUnsupported);
+  }
+}
+
+TEST(Planner, RefusesMoreRanksThanLayoutsHold) {
+  PlannerRequest request = tiny_request(1);
+  request.ranks = kMostRanks + 1;
+  EXPECT_THROW(plan_layouts(request, small_machine()), Error);
 }
 
 }  // namespace

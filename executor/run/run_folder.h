@@ -1,0 +1,23 @@
+// RunFolder: a run's folder, held by one launcher at a time.
+//
+// The lock is the system's on the folder itself (flock): it leaves no file behind and goes with the process,
+// however that ends. A file system without locks is used without one.
+#pragma once
+
+#include "executor/run/run_files.h"
+#include "executor/supervisor/file_descriptor.h"
+
+namespace trainyard::executor {
+
+class RunFolder {
+ public:
+  // Makes the folder where there is none. With `replace`, an earlier run's files are removed, and nothing
+  // else that lies there. Throws Error: another run is at work in it; it isn't empty and nothing is to be
+  // replaced; what is in it is no run; it can't be made or written.
+  RunFolder(const RunFiles& files, bool replace);
+
+ private:
+  FileDescriptor lock_;
+};
+
+}  // namespace trainyard::executor
