@@ -8,6 +8,7 @@
 
 #include "cli/exit_code.h"
 #include "cli/json/output.h"
+#include "cli/text/counted.h"
 #include "cli/text/progress.h"
 #include "cli/verbs.h"
 #include "core/document/write_file.h"
@@ -41,8 +42,8 @@ executor::CalibrationOutcome measure(const Session& session, const Options& opti
   ProgressLine line(session.err, 5s);
   return executor::launch_calibration(
       options.ranks, calibration, session.executable, [&](double share, const std::string& what) {
-        line.show(fmt::format("calibrating {} ranks of {} threads: {:3.0f} %  {}", options.ranks,
-                              calibration.threads_per_rank, 100 * share, what));
+        line.show(fmt::format("calibrating {} of {}: {:3.0f} %  {}", counted(options.ranks, "rank"),
+                              counted(calibration.threads_per_rank, "thread"), 100 * share, what));
       });
 }
 
@@ -56,9 +57,9 @@ executor::CalibrationOutcome measure(const Session& session, const Options& opti
 }
 
 void print_summary(const Options& options, const Concurrency& measured, double noise, Seconds elapsed) {
-  fmt::print("{} ranks of {} threads in {}: {} a rank at best, {} kernel and {} collective samples, noise {:.1f} %\n",
-             measured.ranks_at_once, measured.threads_per_rank, format_quantity(elapsed),
-             format_quantity(measured.peak_gemm_rate),
+  fmt::print("{} of {} in {}: {} a rank at best, {} kernel and {} collective samples, noise {:.1f} %\n",
+             counted(measured.ranks_at_once, "rank"), counted(measured.threads_per_rank, "thread"),
+             format_quantity(elapsed), format_quantity(measured.peak_gemm_rate),
              measured.gemms.size() + measured.attentions.size() + measured.elementwise.size(),
              measured.collectives.size(), 100 * noise);
   fmt::print("profile: {}\n", options.output);
@@ -117,7 +118,7 @@ void add_calibrate(CLI::App& app, Session& session, Action& action) {
                             {"calibrate", "Measure this machine, all ranks at once, into a device profile",
                              "  trainyard calibrate --ranks 2 --output profile.json"});
   verb->add_option("--ranks", options->ranks, "How many ranks measure at once: as many as a run will have")->required();
-  verb->add_option("--output", options->output, "Device profile to write")->required();
+  verb->add_option("--output", options->output, "Device profile to write")->type_name("FILE")->required();
   verb->add_option("--threads", options->threads, "Threads of each rank; otherwise the cores, shared out evenly");
   verb->add_flag("--quick", options->quick, "Fewer repeats: noisier, several times faster");
   verb->callback([options, &action] { action = [options](const Session& s) { return calibrate(s, *options); }; });

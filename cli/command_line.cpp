@@ -5,11 +5,13 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
+#include "cli/text/help_format.h"
 #include "cli/verbs.h"
 #include "core/document/nearest_name.h"
 #include "core/error.h"
@@ -115,9 +117,13 @@ void check_numbers(CLI::App& app) {
 }
 
 void declare_verbs(CLI::App& app, Session& session, Action& action) {
+  const auto format = std::make_shared<HelpFormat>();
+  format->label("Positionals", "Arguments");
+  app.formatter(format);
+  app.set_help_flag("-h,--help", "This text");
   app.footer(kFooter);
   app.require_subcommand(1);
-  app.set_version_flag("--version", "trainyard " + std::string(tool_version()));
+  app.set_version_flag("--version", "trainyard " + std::string(tool_version()), "The version");
   add_doctor(app, session, action);
   add_calibrate(app, session, action);
   add_plan(app, session, action);
@@ -135,7 +141,8 @@ void declare_verbs(CLI::App& app, Session& session, Action& action) {
 CLI::App* add_verb(CLI::App& app, Session& session, const VerbText& text) {
   CLI::App* verb = app.add_subcommand(text.name, text.summary);
   verb->add_flag("--json", session.json, "One JSON object on standard output, messages on standard error");
-  verb->footer("\nExample:\n" + std::string(text.example));
+  verb->group("Verbs");
+  verb->footer("Example:\n" + std::string(text.example));
   verb->option_defaults()->always_capture_default();
   return verb;
 }

@@ -41,7 +41,18 @@ struct Compared {
   Plan plan;
   StepComparison step;
   std::vector<RankComparison> ranks;
+  std::int64_t traced_step = 0;
+  std::vector<Seconds> steps;  // of the run after its first, which warms up; shortest first
 };
+
+std::vector<Seconds> sorted_steps(const RunRecord& record) {
+  std::vector<Seconds> steps;
+  for (std::size_t i = record.steps.size() > 1 ? 1 : 0; i < record.steps.size(); ++i) {
+    steps.push_back(record.steps[i].step_time);
+  }
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
 
 RunRecord read_record(const executor::RunFiles& files, const Program& program) {
   if (!std::filesystem::exists(files.record())) {
@@ -71,6 +82,8 @@ Compared compare_files(const Options& options) {
   const executor::RunFiles files{options.run};
   const RunRecord record = read_record(files, simulation.program);
   const std::array measured = {read_trace(files.trace())};
+  compared.traced_step = measured.front().step;
+  compared.steps = sorted_steps(record);
   compared.step = compare_steps(simulation.program, simulation.step.trace, measured);
   const std::int64_t per_node = simulator::ranks_per_node(profile, compared.plan.layout.ranks());
   compared.ranks = compare_counts(simulation.program, simulator::runtime_memory(profile, per_node), record.counts);
@@ -84,6 +97,30 @@ std::string ratio_text(double predicted, double measured) {
 }
 
 std::string time_text(Seconds time) { return time.si() == 0.0 ? "-" : format_quantity(time); }
+
+// Terms with less than half a per cent of the error, as one: the others stay readable, and all add up to the step.
+std::vector<ComparedTime> with_small_ones_joined(const std::vector<ComparedTime>& terms) {
+  constexpr double kSmall = 0.005;
+  const auto small = [](const ComparedTime& term) { return term.name != "waiting" && term.share < kSmall; };
+  std::vector<ComparedTime> shown;
+  ComparedTime rest;
+  int joined = 0;
+  for (const ComparedTime& term : terms) {
+    if (!small(term)) {
+      shown.push_back(term);
+      continue;
+    }
+    rest.predicted += term.predicted;
+    rest.measured += term.measured;
+    rest.share += term.share;
+    ++joined;
+  }
+  rest.name = fmt::format("{} smaller errors", joined);
+  if (joined > 0) {
+    shown.insert(shown.end() - (!shown.empty() && shown.back().name == "waiting" ? 1 : 0), rest);
+  }
+  return shown;
+}
 
 Table times_table(const char* heading, const std::vector<ComparedTime>& times, bool shares) {
   Table table({heading, "predicted", "measured", "ratio", shares ? "share of error" : ""},
@@ -139,7 +176,7 @@ std::vector<ComparedCount> total(const std::vector<RankComparison>& ranks,
 }
 
 Table traffic_table(const std::vector<RankComparison>& ranks) {
-  Table table({"sent in a step, all ranks", "predicted", "counted", "messages", "counted"},
+  Table table({"sent in a step, all ranks", "bytes predicted", "counted", "messages predicted", "counted"},
               {Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight});
   const std::vector<ComparedCount> sent = total(ranks, &RankComparison::sent);
   const std::vector<ComparedCount> messages = total(ranks, &RankComparison::messages);
@@ -184,6 +221,13 @@ ordered_json to_json(const Compared& compared) {
                          {"measured_low_s", step.measured_low.si()},
                          {"measured_high_s", step.measured_high.si()},
                          {"ratio", ratio(step.predicted_step, step.measured_step)}};
+  object["run"] = ordered_json();
+  if (!compared.steps.empty()) {
+    object["run"] = {{"traced_step", compared.traced_step},
+                     {"median_s", compared.steps[compared.steps.size() / 2].si()},
+                     {"low_s", compared.steps.front().si()},
+                     {"high_s", compared.steps.back().si()}};
+  }
   object["largest_error"] = step.largest ? ordered_json(step.terms[*step.largest].name) : ordered_json();
   object["terms"] = to_json(step.terms);
   object["kinds"] = to_json(step.kinds);
@@ -207,11 +251,16 @@ ordered_json to_json(const Compared& compared) {
 
 void print_comparison(const Session& session, const Compared& compared) {
   const StepComparison& step = compared.step;
-  fmt::print("{}: step predicted {}, measured {}, ratio {}\n\n", describe(compared.plan.layout),
+  fmt::print("{}: step predicted {}, measured {}, ratio {}\n", describe(compared.plan.layout),
              session.out.bold(format_quantity(step.predicted_step)),
              session.out.bold(format_quantity(step.measured_step)),
              session.out.bold(ratio_text(step.predicted_step.si(), step.measured_step.si())));
-  fmt::print("{}\n", times_table("where the step goes", step.terms, true).text(session.out));
+  if (!compared.steps.empty()) {
+    fmt::print("measured in step {}; the run's steps after the first took {} to {}, median {}\n",
+               compared.traced_step + 1, format_quantity(compared.steps.front()),
+               format_quantity(compared.steps.back()), format_quantity(compared.steps[compared.steps.size() / 2]));
+  }
+  fmt::print("\n{}\n", times_table("where the step goes", with_small_ones_joined(step.terms), true).text(session.out));
   fmt::print("{}\n", times_table("by kind, waiting included", step.kinds, false).text(session.out));
   if (!compared.ranks.empty()) {
     fmt::print("{}\n", memory_table(fullest(compared.ranks)).text(session.out));

@@ -145,7 +145,7 @@ Check check_ports() {
 
 Check check_matrix_product() {
   const auto device = executor::make_cpu_device({});
-  return from_self_test("matrix product", executor::test_matrix_product(*device), "is Debian's libopenblas0 whole?");
+  return from_self_test("matrix product", executor::test_matrix_product(*device), "is Debian's libdnnl2 whole?");
 }
 
 Check check_loopback_collective() {

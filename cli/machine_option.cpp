@@ -25,8 +25,11 @@ std::filesystem::path accelerator_file(const std::filesystem::path& cluster, con
 }  // namespace
 
 void add_machine_options(CLI::App& verb, MachineOption& option) {
-  CLI::Option* profile = verb.add_option("--profile", option.profile, "Machine as `calibrate` measured it");
-  verb.add_option("--cluster", option.cluster, "Cluster from published numbers, such as models/clusters/*.json")
+  CLI::Option* profile = verb.add_option("--profile", option.profile, "This machine, as `calibrate` measured it");
+  profile->type_name("FILE");
+  verb.add_option("--cluster", option.cluster,
+                  "Instead of a profile: a cluster from published numbers, as in models/clusters")
+      ->type_name("FILE")
       ->excludes(profile);
 }
 

@@ -136,13 +136,16 @@ void add_plan(CLI::App& app, Session& session, Action& action) {
                             {"plan", "Rank the layouts of a model on a machine and write the best as a plan",
                              "  trainyard plan --model models/llm/demo-llama.json --profile profile.json --ranks 2 \\\n"
                              "    --sequence 256 --global-batch 16 --steps 60 --output plan.json"});
-  verb->add_option("--model", options->model, "Hugging Face config.json of a Llama")->required();
+  verb->add_option("--model", options->model, "Hugging Face config.json of a Llama, as in models/llm")
+      ->type_name("FILE")
+      ->required();
   add_machine_options(*verb, options->machine);
   verb->add_option("--ranks", options->ranks, "Devices to train on")->required();
   add_training_options(*verb, options->training);
   add_layout_options(*verb, options->layout);
-  verb->add_option("--output", options->output, "Where to write the plan; without it only the table is printed");
-  verb->add_option("--pick", options->pick, "Write this one of the ranking");
+  verb->add_option("--output", options->output, "Where to write the plan; without it only the table is printed")
+      ->type_name("FILE");
+  verb->add_option("--pick", options->pick, "Which of the ranking to write");
   verb->add_option("--top", options->top, "Layouts to show");
   verb->add_flag("--explain", options->explain, "Where each step's time goes, and where constants come from");
   verb->callback([options, &action] { action = [options](const Session& s) { return plan(s, *options); }; });

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/json/output.h"
+#include "cli/layout_legend.h"
 #include "cli/text/table.h"
 #include "core/layout/layout.h"
 #include "core/model/parameter.h"
@@ -54,18 +55,48 @@ std::string tokens_text(double per_second) {
   return per_second < 1e6 ? fmt::format("{:.0f}", per_second) : fmt::format("{:.2f} M", per_second / 1e6);
 }
 
+// Layouts last: they may be long, and a terminal that wraps them leaves the numbers in their columns.
 Table layouts_table(const PlanReport& report) {
-  Table table({"", "layout", "step", "tokens/s", "memory/rank", "MFU", "priced by", "runs here"},
-              {Align::kRight, Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kLeft,
+  Table table({"", "step", "tokens/s", "memory/rank", "MFU", "priced by", "runs here", "layout"},
+              {Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kLeft, Align::kLeft,
                Align::kLeft});
   for (std::size_t i = 0; i < shown(report); ++i) {
     const Estimate& estimate = report.result.ranked[i];
     const bool runs = !why_not(report.executor, report.request.model, estimate.layout);
-    table.add_row({std::to_string(i + 1), degrees_text(estimate.layout), format_quantity(estimate.step_time),
-                   tokens_text(estimate.tokens_per_second), format_quantity(estimate.memory_peak),
-                   percent(estimate.mfu), priced_by(estimate), runs ? "yes" : "no"});
+    table.add_row({std::to_string(i + 1), format_quantity(estimate.step_time), tokens_text(estimate.tokens_per_second),
+                   format_quantity(estimate.memory_peak), percent(estimate.mfu), priced_by(estimate),
+                   runs ? "yes" : "no", degrees_text(estimate.layout)});
   }
   return table;
+}
+
+void print_legend(const PlanReport& report, int columns) {
+  std::vector<std::string> layouts;
+  for (std::size_t i = 0; i < shown(report); ++i) {
+    layouts.push_back(degrees_text(report.result.ranked[i].layout));
+  }
+  if (!layouts.empty()) {
+    fmt::print("\n{}\n", wrap(layout_legend(layouts), columns, 0));
+    fmt::print("{}\n", wrap("priced by program: the best few by formula, their instructions simulated one by one; "
+                            "by formula: in closed form",
+                            columns, 0));
+  }
+  const Estimate& best = report.result.ranked[report.picked];
+  if (const auto obstacle = why_not(report.executor, report.request.model, best.layout)) {
+    fmt::print("{}\n", wrap("runs here no: " + obstacle->detail, columns, 0));
+  }
+}
+
+const char* ruled_out_text(InfeasibleReason reason) {
+  switch (reason) {
+    case InfeasibleReason::kDivision:
+      return "don't divide";
+    case InfeasibleReason::kMemory:
+      return "need too much memory";
+    case InfeasibleReason::kUnsupported:
+      return "can't run here";
+  }
+  return "?";
 }
 
 Table parts_table(const PlanReport& report) {
@@ -116,14 +147,15 @@ constexpr const char* kAnalyticLimits =
 
 void print_headline(const Session& session, const PlanReport& report) {
   const Estimate& best = report.result.ranked[report.picked];
-  fmt::print("{}, {} parameters, on {} ranks of {}; {}\n", session.out.bold(report.request.model.name),
+  fmt::print("{}, {} parameters, on {} ranks of {}\n{}\n", session.out.bold(report.request.model.name),
              parameters_text(parameter_count(report.request.model)), report.request.ranks, report.profile.name,
              types_text(report.request.base));
-  fmt::print("{} {}: {} a step, {} tokens/s, {} of {} a rank, MFU {} (predicted)\n\n",
+  fmt::print("{}, {}: {}\n  {} a step, {} tokens/s, MFU {}, {} of {} a rank\n\n",
              report.picked == 0 ? "best" : fmt::format("number {}", report.picked + 1),
+             report.profile.analytic() != nullptr ? "predicted from published numbers" : "predicted",
              session.out.bold(degrees_text(best.layout)), session.out.bold(format_quantity(best.step_time)),
-             tokens_text(best.tokens_per_second), format_quantity(best.memory_peak),
-             format_quantity(memory_per_rank(report.profile, report.request.ranks)), percent(best.mfu));
+             tokens_text(best.tokens_per_second), percent(best.mfu), format_quantity(best.memory_peak),
+             format_quantity(memory_per_rank(report.profile, report.request.ranks)));
 }
 
 ordered_json degrees(const Layout& layout) {
@@ -174,7 +206,7 @@ std::vector<std::string> ruled_out_lines(const simulator::PlannerResult& result)
       }
     }
     if (commonest != nullptr) {
-      lines.push_back(fmt::format("{} for {}, such as {}: {}", count, to_string(reason),
+      lines.push_back(fmt::format("{} {}, such as {}: {}", count, ruled_out_text(reason),
                                   degrees_text(commonest->example_layout), commonest->example.detail));
     }
   }
@@ -185,6 +217,7 @@ void print_report(const Session& session, const PlanReport& report) {
   const int columns = std::clamp(session.out.columns(), 80, 120);
   print_headline(session, report);
   fmt::print("{}", layouts_table(report).text(session.out));
+  print_legend(report, columns);
   if (report.explain) {
     fmt::print("\nwhere the step goes, by formula\n{}", parts_table(report).text(session.out));
   }

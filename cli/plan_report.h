@@ -28,8 +28,8 @@ struct PlanReport {
 void print_report(const Session& session, const PlanReport& report);
 nlohmann::ordered_json to_json(const PlanReport& report);
 
-// "12 of division: 8 key-value heads can't be cut over 3 tensor-parallel ranks", one a reason with its commonest
-// example; --json has all.
+// "12 don't divide, such as tp3: 8 key-value heads can't be cut over 3 tensor-parallel ranks", one a reason with its
+// commonest example; --json has all.
 std::vector<std::string> ruled_out_lines(const simulator::PlannerResult& result);
 
 }  // namespace trainyard::cli

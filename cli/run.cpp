@@ -12,6 +12,7 @@
 #include "cli/exit_code.h"
 #include "cli/json/output.h"
 #include "cli/run_progress.h"
+#include "cli/text/counted.h"
 #include "cli/verbs.h"
 #include "core/error.h"
 #include "core/layout/layout.h"
@@ -132,14 +133,15 @@ void print_failure(const Session& session, const RunFailure& failure) {
 
 void print_summary(const Options& options, const RunRecord& record, double elapsed) {
   if (!record.steps.empty()) {
-    fmt::print("{} steps in {}, loss {:.3f} to {:.3f}, {:.0f} tokens/s\n", record.steps.size(),
+    fmt::print("{} in {}, loss {:.3f} to {:.3f}, {:.0f} tokens/s\n",
+               counted(static_cast<std::int64_t>(record.steps.size()), "step"),
                format_quantity(from_si<Seconds>(elapsed)), record.steps.front().loss, record.steps.back().loss,
                median_tokens_per_second(record).value_or(0));
   }
   if (!record.evaluations.empty()) {
     const EvaluationRecord& last = record.evaluations.back();
-    fmt::print("held-back text: loss {:.3f} nats, {} its unigram entropy of {:.3f}\n", last.loss,
-               last.loss < last.unigram_entropy ? "below" : "not below", last.unigram_entropy);
+    fmt::print("held-back text: loss {:.3f} nats; knowing only how often each byte occurs gives {:.3f}\n", last.loss,
+               last.unigram_entropy);
   }
   fmt::print("in {}: record.jsonl, trace.json{}\n", options.output, options.no_model ? "" : ", model/");
 }
@@ -159,8 +161,8 @@ int run(const Session& session, const Options& options) {
   const executor::RunFiles files{options.output};
   const executor::RunOptions run = run_options(options, plan);
   const std::int64_t steps = std::min(options.steps.value_or(plan.training.steps), plan.training.steps);
-  fmt::print(stderr, "{} on {} ranks of {} threads: {}\n", plan.model.name, plan.layout.ranks(), run.threads_per_rank,
-             describe(plan.layout));
+  fmt::print(stderr, "{} on {} of {}: {}\n", plan.model.name, counted(plan.layout.ranks(), "rank"),
+             counted(run.threads_per_rank, "thread"), describe(plan.layout));
   RunProgress progress(session.err, steps);
   const executor::RunCallbacks callbacks{
       .on_record = [&](const std::string& line) { progress.record(line); },
@@ -175,7 +177,8 @@ int run(const Session& session, const Options& options) {
     print_json(to_json(options, record, outcome, elapsed));
   }
   if (outcome.interrupted_by) {
-    fmt::print(stderr, "interrupted after {} steps; what there is lies in {}\n", record.steps.size(), options.output);
+    fmt::print(stderr, "interrupted after {}; what there is lies in {}\n",
+               counted(static_cast<std::int64_t>(record.steps.size()), "step"), options.output);
     return kInterrupted;
   }
   if (outcome.failure) {
@@ -197,14 +200,20 @@ void add_run(CLI::App& app, Session& session, Action& action) {
                             {"run", "Train: execute a plan on this machine, a process a rank",
                              "  trainyard run plan.json --data bible.txt --output runs/first"});
   verb->add_option("PLAN", options->plan, "plan.json that `plan` wrote")->required();
-  verb->add_option("--data", options->data, "Text to train on, read as bytes; its end is held back")->required();
-  verb->add_option("--output", options->output, "Folder for the run's record, trace and weights")->required();
+  verb->add_option("--data", options->data, "Text to train on, read as bytes; its end is held back")
+      ->type_name("FILE")
+      ->required();
+  verb->add_option("--output", options->output, "Folder for the run's record, trace and weights")
+      ->type_name("FOLDER")
+      ->required();
   verb->add_option("--steps", options->steps, "Stop after this many of the plan's steps");
-  verb->add_option("--init", options->initial_weights, "Folder of Hugging Face safetensors to start from");
+  verb->add_option("--init", options->initial_weights, "Folder of Hugging Face safetensors to start from")
+      ->type_name("FOLDER");
   verb->add_option("--threads", options->threads, "Threads of each rank; otherwise the cores, shared out evenly");
   verb->add_option("--evaluate-every", options->evaluate_every,
                    "Steps between evaluations on held-back text; there is one at the end in any case");
-  verb->add_option("--profile", options->profile, "Machine as `calibrate` measured it: its peak gives the MFU");
+  verb->add_option("--profile", options->profile, "This machine, as `calibrate` measured it: its peak gives the MFU")
+      ->type_name("FILE");
   verb->add_flag("--no-model", options->no_model, "Don't save the final weights");
   verb->add_flag("--force", options->force, "Replace an earlier run in the folder");
   verb->callback([options, &action] { action = [options](const Session& s) { return run(s, *options); }; });

@@ -41,10 +41,10 @@ void RunProgress::record(const std::string& line) {
       text += fmt::format("  {} left", clock_text(left(done_)));
     }
     line_.show(text, done_ == 1 || done_ == steps_);
-  } else if (kind == "evaluation") {
+  } else if (kind == "evaluation" && object.value("step", std::int64_t{0}) < steps_) {  // the last is in the summary
     line_.clear();
-    fmt::print(stderr, "held-back text after {} steps: loss {} nats (unigram entropy {})\n", object.value("step", 0),
-               number_text(object, "loss", 3), number_text(object, "unigram_entropy", 3));
+    fmt::print(stderr, "held-back text after {} steps: loss {} nats\n", object.value("step", 0),
+               number_text(object, "loss", 3));
   }
 }
 

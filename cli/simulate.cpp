@@ -94,7 +94,7 @@ Table times_table(const Simulated& simulated) {
 }
 
 Table memory_table(const simulator::RoleMemory& memory) {
-  Table table({"memory of the fullest rank", "bytes"}, {Align::kLeft, Align::kRight});
+  Table table({"memory of the fullest rank", "predicted"}, {Align::kLeft, Align::kRight});
   for (int cause = 0; cause < kMemoryCauses; ++cause) {
     const ByteCount bytes = memory.by_cause[static_cast<std::size_t>(cause)];
     if (bytes.value() != 0) {
@@ -164,6 +164,9 @@ void print_simulation(const Session& session, const Simulated& simulated) {
   if (simulated.result.program.roles.size() > kMostColumns) {
     fmt::print("and {} more roles: see --json\n", simulated.result.program.roles.size() - kMostColumns);
   }
+  fmt::print("{}\n",
+             "\nKinds may run side by side; the last three add up to the step. Ranks of one role have the same\n"
+             "instructions up to peers.");
   fmt::print("\n{}", memory_table(simulator::worst(simulated.result.memory)).text(session.out));
 }
 
@@ -192,8 +195,9 @@ void add_simulate(CLI::App& app, Session& session, Action& action) {
                              "  trainyard simulate plan.json --profile profile.json --chrome timeline.json"});
   verb->add_option("PLAN", options->plan, "plan.json that `plan` wrote")->required();
   add_machine_options(*verb, options->machine);
-  verb->add_option("--trace", options->trace, "Write the predicted trace here");
-  verb->add_option("--chrome", options->chrome, "Write the predicted trace here, for Perfetto");
+  verb->add_option("--trace", options->trace, "Write the predicted trace here")->type_name("FILE");
+  verb->add_option("--chrome", options->chrome, "Write the predicted trace here, for ui.perfetto.dev")
+      ->type_name("FILE");
   verb->callback([options, &action] { action = [options](const Session& s) { return simulate(s, *options); }; });
 }
 

@@ -24,14 +24,14 @@ struct Options {
   std::string chrome;
 };
 
-// A run directory holds its trace beside the run record.
+// A run's folder holds its trace beside the run record.
 std::filesystem::path trace_file(const std::filesystem::path& source) {
   if (!std::filesystem::is_directory(source)) {
     return source;
   }
   const std::filesystem::path file = source / "trace.json";
   if (!std::filesystem::exists(file)) {
-    throw Error("holds no trace.json", source.string(), "is it a run directory, and did the run end?");
+    throw Error("holds no trace.json", source.string(), "is it the folder of a run, and did the run end?");
   }
   return file;
 }
@@ -62,11 +62,13 @@ int trace(const Session& session, const Options& options) {
 
 void add_trace(CLI::App& app, Session& session, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb =
-      add_verb(app, session,
-               {"trace", "Turn a trace into a file for Perfetto", "  trainyard trace runs/tp2 --chrome timeline.json"});
-  verb->add_option("TRACE", options->source, "Trace that `simulate --trace` wrote, or a run directory")->required();
-  verb->add_option("--chrome", options->chrome, "Chrome Trace Event JSON to write")->required();
+  CLI::App* verb = add_verb(
+      app, session,
+      {"trace", "Turn a trace into a file for Perfetto", "  trainyard trace runs/first --chrome timeline.json"});
+  verb->add_option("TRACE", options->source, "Trace that `simulate --trace` wrote, or the folder of a run")->required();
+  verb->add_option("--chrome", options->chrome, "Timeline to write, for ui.perfetto.dev or chrome://tracing")
+      ->type_name("FILE")
+      ->required();
   verb->callback([options, &action] { action = [options](const Session& s) { return trace(s, *options); }; });
 }
 

@@ -27,20 +27,22 @@ void add_training_options(CLI::App& verb, TrainingOptions& options) {
   verb.add_option("--sequence", training.sequence, "Tokens per sample")->required()->group(what);
   verb.add_option("--global-batch", training.global_batch, "Samples per step, over all ranks")->required()->group(what);
   verb.add_option("--steps", training.steps, "Training steps")->default_val(1000)->group(what);
-  verb.add_option("--seed", training.seed, "Of weights and data order")->group(what);
+  verb.add_option("--seed", training.seed, "Of the first weights and the order of the data")->group(what);
   verb.add_option("--optimizer", options.optimizer, "adamw or sgd")
+      ->type_name("NAME")
       ->check(CLI::IsMember({"adamw", "sgd"}))
       ->group(what);
-  verb.add_option("--learning-rate", training.learning_rate, "Peak")->group(what);
-  verb.add_option("--minimum-rate", training.minimum_rate_ratio, "Of the peak, at the end of the cosine")->group(what);
+  verb.add_option("--learning-rate", training.learning_rate, "Peak learning rate")->group(what);
+  verb.add_option("--minimum-rate", training.minimum_rate_ratio, "Share of the peak rate that the cosine ends at")
+      ->group(what);
   verb.add_option("--warmup", training.warmup_steps, "Steps from 0 to the peak rate")->group(what);
-  verb.add_option("--beta1", training.beta1, "AdamW")->group(what);
-  verb.add_option("--beta2", training.beta2, "AdamW")->group(what);
-  verb.add_option("--epsilon", training.epsilon, "AdamW")->group(what);
+  verb.add_option("--beta1", training.beta1, "AdamW: decay of the mean gradient")->group(what);
+  verb.add_option("--beta2", training.beta2, "AdamW: decay of the mean square")->group(what);
+  verb.add_option("--epsilon", training.epsilon, "AdamW: added to the root of the mean square")->group(what);
   verb.add_option("--weight-decay", training.weight_decay, "On matrices; norms have none")->group(what);
   verb.add_option("--momentum", training.momentum, "SGD")->group(what);
   verb.add_option("--clip-norm", options.clip_norm, "Largest global gradient norm; 0: no clipping")->group(what);
-  verb.add_option("--initial-std", training.initial_std, "Of the first weights")->group(what);
+  verb.add_option("--initial-std", training.initial_std, "Standard deviation of the first weights")->group(what);
 }
 
 Training training_from(const TrainingOptions& options) {

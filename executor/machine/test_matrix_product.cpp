@@ -65,7 +65,7 @@ SelfTest test_matrix_product(Device& device) {
   if (!(error <= 512.0 * std::ldexp(1.0, -24))) {
     return {false, fmt::format("wrong result: off by {:.2g}", error)};
   }
-  return {true, fmt::format("{} on one thread of {}, the result is right",
+  return {true, fmt::format("{} on one thread of the {}, the result is right",
                             format_quantity(flops(Operation(gemm)).quantity() / time), device.name())};
 }
 
