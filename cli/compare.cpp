@@ -4,8 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <variant>
 
 #include "cli/exit_code.h"
@@ -54,6 +56,18 @@ std::vector<Seconds> sorted_steps(const RunRecord& record) {
   return steps;
 }
 
+// A run that ended well counted each rank once.
+void require_counts_of_every_rank(const RunRecord& record, std::int64_t ranks, const std::string& where) {
+  std::set<std::int64_t> counted;
+  for (const RankCounts& counts : record.counts) {
+    counted.insert(counts.rank.value());
+  }
+  if (std::ssize(counted) != ranks || std::ssize(record.counts) != ranks) {
+    throw Error(fmt::format("has {} counts of {} of the {} ranks", record.counts.size(), counted.size(), ranks), where,
+                "was the file edited? run the plan again");
+  }
+}
+
 RunRecord read_record(const executor::RunFiles& files, const Program& program) {
   if (!std::filesystem::exists(files.record())) {
     throw Error("holds no run", files.folder.string(), "give the folder that `trainyard run --output` wrote");
@@ -66,6 +80,7 @@ RunRecord read_record(const executor::RunFiles& files, const Program& program) {
   if (!std::filesystem::exists(files.trace())) {
     throw Error("has no trace.json", files.folder.string(), "only a run that ended well has one");
   }
+  require_counts_of_every_rank(record, program.mesh.ranks(), files.record().string());
   return record;
 }
 

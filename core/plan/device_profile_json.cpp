@@ -1,5 +1,7 @@
 // Measured device profiles as JSON. The samples are tables: see device_profile.h.
 #include <array>
+#include <cstdint>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -27,6 +29,19 @@ using Json = nlohmann::ordered_json;
 constexpr int kMostRanks = 1 << 20;
 constexpr double kShortest = 1e-12;  // seconds: a sample's time is positive
 constexpr double kLongest = 1e6;
+constexpr double kMostWork = 0x1p56;  // a sample's sizes multiplied: its FLOPs and bytes fit 64 bits
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 56;
+
+void require_countable(ObjectReader& reader, std::initializer_list<std::int64_t> sizes) {
+  double product = 1.0;
+  for (const std::int64_t size : sizes) {
+    product *= static_cast<double>(size);
+  }
+  if (product > kMostWork) {
+    throw Error("its sizes multiply to more than can be counted", reader.where(),
+                "measure the machine anew with `trainyard calibrate`");
+  }
+}
 
 DataType read_type(ObjectReader& reader) {
   return reader.one_of(
@@ -41,6 +56,7 @@ GemmSample read_gemm(ObjectReader& reader) {
   sample.gemm.m = reader.integer("m", 1);
   sample.gemm.n = reader.integer("n", 1);
   sample.gemm.k = reader.integer("k", 1);
+  require_countable(reader, {sample.gemm.batch, sample.gemm.m, sample.gemm.n, sample.gemm.k});
   sample.gemm.type = read_type(reader);
   sample.gemm.transpose = reader.one_of("transpose", {Transpose::kNN, Transpose::kNT, Transpose::kTN});
   sample.gemm.accumulate = reader.boolean("accumulate");
@@ -70,7 +86,13 @@ AttentionSample read_attention(ObjectReader& reader) {
   attention.keys = reader.integer("keys", 1);
   attention.head_size = reader.integer("head_size", 1);
   attention.query_tile = reader.integer("query_tile", 1);
+  require_countable(
+      reader, {attention.sequences, attention.query_heads, attention.queries, attention.keys, attention.head_size});
+  require_countable(reader, {attention.sequences, attention.key_heads, attention.keys, attention.head_size});
   attention.mask = reader.one_of("mask", {AttentionMask::kNone, AttentionMask::kCausal});
+  if (attention.mask == AttentionMask::kCausal && attention.keys < attention.queries) {
+    reader.fail("keys", "are fewer than the queries, under a causal mask");
+  }
   attention.pass = reader.one_of("pass", {AttentionPass::kForward, AttentionPass::kBackward});
   attention.type = read_type(reader);
   sample.time = read_time(reader);
@@ -99,8 +121,8 @@ ElementwiseSample read_elementwise(ObjectReader& reader) {
       reader.one_of("kernel", {kEmbedForward, kEmbedBackward, kAdd, kNormForward, kNormBackward, kNormWeightBackward,
                                kRopeForward, kRopeBackward, kSwigluForward, kSwigluBackward, kLossStatistics,
                                kLossGradient, kSumOfSquares, kAdamW, kSgd, kCopy, kZero});
-  sample.elements = reader.integer("elements", 1);
-  sample.bytes = ByteCount(reader.integer("bytes", 1));
+  sample.elements = reader.integer("elements", 1, kMostBytes);
+  sample.bytes = ByteCount(reader.integer("bytes", 1, kMostBytes));
   sample.time = read_time(reader);
   return sample;
 }
@@ -119,7 +141,7 @@ CollectiveSample read_collective(ObjectReader& reader) {
   sample.algorithm = reader.one_of(
       "algorithm", {CollectiveAlgorithm::kRing, CollectiveAlgorithm::kDirect, CollectiveAlgorithm::kTree});
   sample.group_size = reader.small_integer("group_size", 2, kMostRanks);
-  sample.payload = ByteCount(reader.integer("payload_bytes", 1));
+  sample.payload = ByteCount(reader.integer("payload_bytes", 1, kMostBytes));
   sample.time = read_time(reader);
   return sample;
 }
@@ -171,7 +193,7 @@ Concurrency read_concurrency(ObjectReader& reader) {
   set.instruction_overhead = from_si<Seconds>(reader.number("instruction_overhead_s", 0.0, kLongest));
   set.stream_handover = from_si<Seconds>(reader.number("stream_handover_s", 0.0, kLongest));
   set.peak_gemm_rate = from_si<FlopsPerSecond>(reader.number("peak_gemm_flops_per_s", 1.0));
-  set.process_baseline = ByteCount(reader.integer("process_baseline_bytes"));
+  set.process_baseline = ByteCount(reader.integer("process_baseline_bytes", 0, kMostBytes));
   set.gemms = read_rows(reader, "gemms", read_gemm);
   set.attentions = read_rows(reader, "attentions", read_attention);
   set.elementwise = read_rows(reader, "elementwise", read_elementwise);
@@ -208,7 +230,7 @@ DeviceProfile parse_device_profile(const std::string& text, const std::string& w
   profile.provenance.inputs = provenance.text_map("inputs");
   provenance.finish();
   MeasuredProfile measured;
-  measured.memory = ByteCount(root.integer("memory_bytes", 1));
+  measured.memory = ByteCount(root.integer("memory_bytes", 1, kMostBytes));
   root.for_each_object("concurrencies",
                        [&](ObjectReader& set) { measured.concurrencies.push_back(read_concurrency(set)); });
   if (measured.concurrencies.empty()) {

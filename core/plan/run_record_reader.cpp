@@ -9,6 +9,10 @@ namespace trainyard {
 
 namespace {
 
+// Counts of a rank's step. A thousand ranks' can be added up.
+constexpr std::int64_t kMostCounted = std::int64_t{1} << 53;
+constexpr std::int64_t kMostFlops = std::int64_t{1} << 62;
+
 constexpr ByteCount kRunRecordLimit = ByteCount(std::int64_t{1} << 30);
 
 RunHeader read_header(ObjectReader& reader) {
@@ -32,7 +36,7 @@ StepRecord read_step(ObjectReader& reader) {
   step.step_time = reader.si<Seconds>("step_time_s");
   step.tokens_per_second = reader.number("tokens_per_second");
   step.mfu = reader.optional_number("mfu");
-  step.resident = ByteCount(reader.integer("resident_bytes"));
+  step.resident = ByteCount(reader.integer("resident_bytes", 0, kMostCounted));
   return step;
 }
 
@@ -48,18 +52,18 @@ EvaluationRecord read_evaluation(ObjectReader& reader) {
 RankCounts read_counts(ObjectReader& reader) {
   RankCounts counts;
   counts.rank = Rank(reader.small_integer("rank"));
-  counts.volumes.flops = FlopCount(reader.integer("flops"));
+  counts.volumes.flops = FlopCount(reader.integer("flops", 0, kMostFlops));
   ObjectReader sent = reader.object("sent_bytes");
   ObjectReader messages = reader.object("messages");
   for (int k = 0; k < kCommunicationKinds; ++k) {
     const std::string_view kind = to_string(static_cast<CommunicationKind>(k));
-    counts.volumes.sent[static_cast<std::size_t>(k)] = ByteCount(sent.integer(kind));
-    counts.volumes.messages[static_cast<std::size_t>(k)] = messages.integer(kind);
+    counts.volumes.sent[static_cast<std::size_t>(k)] = ByteCount(sent.integer(kind, 0, kMostCounted));
+    counts.volumes.messages[static_cast<std::size_t>(k)] = messages.integer(kind, 0, kMostCounted);
   }
   sent.finish();
   messages.finish();
-  counts.buffers_allocated = ByteCount(reader.integer("buffers_allocated_bytes"));
-  counts.resident_peak = ByteCount(reader.integer("resident_peak_bytes"));
+  counts.buffers_allocated = ByteCount(reader.integer("buffers_allocated_bytes", 0, kMostCounted));
+  counts.resident_peak = ByteCount(reader.integer("resident_peak_bytes", 0, kMostCounted));
   return counts;
 }
 

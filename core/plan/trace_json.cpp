@@ -32,6 +32,8 @@ constexpr std::initializer_list<SegmentKind> kSegments = {
     SegmentKind::kEmbedding, SegmentKind::kNorm, SegmentKind::kAttention, SegmentKind::kMlp,
     SegmentKind::kResidual,  SegmentKind::kHead, SegmentKind::kLoss};
 
+constexpr Nanoseconds kLongestStep = Nanoseconds{1} << 50;  // thirteen days
+
 Slice read_slice(ObjectReader& reader) {
   Slice slice;
   slice.rank = Rank(reader.small_integer("rank"));
@@ -76,7 +78,7 @@ Trace parse_trace(const std::string& text, const std::string& where) {
   trace.simulated = root.boolean("simulated");
   trace.program_hash = root.text("program_hash");
   trace.step = root.integer("step");
-  trace.duration = root.integer("duration_ns");
+  trace.duration = root.integer("duration_ns", 0, kLongestStep);
   trace.provenance = read_provenance(root);
   trace.slices.reserve(root.array_size("slices"));
   root.for_each_object("slices", [&](ObjectReader& reader) { trace.slices.push_back(read_slice(reader)); });

@@ -118,6 +118,15 @@ TraceTimes::TraceTimes(const Program& program, const Trace& trace) : program_(pr
       throw Error(fmt::format("rank {} has no instruction {}", slice.rank.value(), slice.instruction.value()),
                   fmt::format("trace of step {}", trace.step), "compare traces of the plan that was run");
     }
+    if (slice.end > trace.duration) {
+      throw Error(
+          fmt::format("rank {} ends instruction {} after the step", slice.rank.value(), slice.instruction.value()),
+          fmt::format("trace of step {}", trace.step), "trace a whole step");
+    }
+    if (!by_role_ && times_[line][slice.instruction.at()].begin != kUnset) {
+      throw Error(fmt::format("rank {} has instruction {} twice", slice.rank.value(), slice.instruction.value()),
+                  fmt::format("trace of step {}", trace.step), "trace one step");
+    }
     times_[line][slice.instruction.at()] = {slice.begin, slice.end};
   }
   for (std::size_t line = 0; line < times_.size(); ++line) {

@@ -120,7 +120,9 @@ class LocalLauncher {
   void drain(std::size_t at) {
     for (const OutputStream stream : {OutputStream::kOut, OutputStream::kErr}) {
       ranks_[at].process.drain(stream, [&](std::string_view bytes) {
-        ranks_[at].tail.append(bytes);
+        if (stream == OutputStream::kErr) {  // what it printed for programs to read explains nothing
+          ranks_[at].tail.append(bytes);
+        }
         if (options_.on_output) {
           options_.on_output(static_cast<int>(at), stream, bytes);
         }

@@ -38,7 +38,7 @@ struct LaunchOptions {
 struct LaunchFailure {
   int rank = 0;                         // the first that failed
   std::string cause;                    // "killed by signal 9 (SIGKILL)", "exited with 3", "no heartbeat for ..."
-  std::vector<std::string> last_lines;  // of its output
+  std::vector<std::string> last_lines;  // of its standard error
 };
 
 struct LaunchResult {

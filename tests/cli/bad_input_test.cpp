@@ -235,4 +235,23 @@ TEST_F(BadInput, ClosedStandardStreamsAreNotMistakenForPipes) {
   EXPECT_EQ(shell("program " + plan + " > /dev/full 2> /dev/full"), 2);
 }
 
+TEST_F(BadInput, ARecordWithoutTheCountsOfEveryRankIsNotCompared) {
+  const std::string plan = good_plan();
+  folder_.write("text.txt", tiny_text());
+  const CommandResult ran = run_command(
+      {"run", plan, "--data", folder_.file("text.txt"), "--output", folder_.file("run"), "--steps", "3", "--no-model"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const std::string record = folder_.file("run/record.jsonl");
+  std::istringstream lines(text_of(record));
+  std::ofstream kept(record);
+  for (std::string line; std::getline(lines, line);) {
+    if (json::parse(line)["record"] != "counts") {
+      kept << line << "\n";
+    }
+  }
+  kept.close();
+  expect_user_error(run_command({"compare", plan, folder_.file("run"), "--cluster", kCluster}),
+                    {"record.jsonl", "0 of"});
+}
+
 }  // namespace trainyard::cli

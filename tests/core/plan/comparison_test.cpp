@@ -133,6 +133,18 @@ TEST(CompareSteps, TracesOfAnotherProgramOrWithoutARankAreErrors) {
                          compare_steps(program, predicted_pair(program), {&partial, 1});
                        }).problem(),
                        "rank 1 lacks"));
+  Trace doubled = measured_pair(program);
+  doubled.slices.push_back(doubled.slices.front());
+  EXPECT_TRUE(contains(error_of([&] {
+                         compare_steps(program, predicted_pair(program), {&doubled, 1});
+                       }).problem(),
+                       "twice"));
+  Trace late = measured_pair(program);
+  late.slices.front().end = late.duration + 1;
+  EXPECT_TRUE(contains(error_of([&] {
+                         compare_steps(program, predicted_pair(program), {&late, 1});
+                       }).problem(),
+                       "after the step"));
 }
 
 TEST(CompareCounts, PlannedBytesStandBesideCountedOnes) {

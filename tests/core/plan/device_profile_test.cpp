@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <functional>
+
 #include "tests/support/error_of.h"
 
 namespace trainyard {
@@ -43,6 +46,23 @@ TEST(DeviceProfile, ABadSampleIsAnErrorAtItsPlace) {
   std::string text = to_json(small_profile());
   text[text.find("\"tn\"") + 1] = 'q';
   EXPECT_TRUE(contains(error_of([&] { parse_device_profile(text, "p.json"); }).where(), "/concurrencies/0/gemms/0"));
+}
+
+// Samples from a file are data, never a reason for a check to fail later.
+TEST(DeviceProfile, SamplesThatCannotBeMeasuredAreErrorsAtTheirPlace) {
+  const auto refused = [](const std::function<void(Concurrency&)>& spoil) {
+    DeviceProfile profile = small_profile();
+    spoil(std::get<MeasuredProfile>(profile.data).concurrencies[0]);
+    return error_of([&] { parse_device_profile(to_json(profile), "p.json"); }).where();
+  };
+  EXPECT_EQ(refused([](Concurrency& set) { set.attentions[0].attention.keys = 63; }),
+            "p.json#/concurrencies/0/attentions/0/keys");
+  EXPECT_EQ(refused([](Concurrency& set) { set.attentions[0].attention.sequences = std::int64_t{1} << 50; }),
+            "p.json#/concurrencies/0/attentions/0");
+  EXPECT_EQ(refused([](Concurrency& set) { set.gemms[0].gemm.m = std::int64_t{1} << 50; }),
+            "p.json#/concurrencies/0/gemms/0");
+  EXPECT_EQ(refused([](Concurrency& set) { set.collectives[0].payload = ByteCount(std::int64_t{1} << 60); }),
+            "p.json#/concurrencies/0/collectives/0/payload_bytes");
 }
 
 // Exact, or else the next more crowded set, or else the most crowded.

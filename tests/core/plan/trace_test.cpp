@@ -48,6 +48,10 @@ Error refused(const char* pointer, const ordered_json& value) {
   return error_of([&] { parse_trace(json.dump(), "trace.json"); });
 }
 
+TEST(Trace, AStepOfMoreThanThirteenDaysIsRefused) {
+  EXPECT_EQ(refused("/duration_ns", (std::int64_t{1} << 50) + 1).where(), "trace.json#/duration_ns");
+}
+
 TEST(Trace, ReadsBackWhatItWrites) {
   const TemporaryFolder folder;
   write_trace(sample_trace(), folder.path() / "trace.json");
