@@ -26,6 +26,7 @@ using namespace std::chrono_literals;
 using nlohmann::ordered_json;
 
 constexpr int kMostRanks = 64;
+constexpr double kBusy = 0.2;  // quiet virtual machines showed 0.09 to 0.15
 
 struct Options {
   int ranks = 0;
@@ -62,6 +63,10 @@ void print_summary(const Options& options, const Concurrency& measured, double n
              format_quantity(elapsed), format_quantity(measured.peak_gemm_rate),
              measured.gemms.size() + measured.attentions.size() + measured.elementwise.size(),
              measured.collectives.size(), 100 * noise);
+  if (noise > kBusy) {
+    fmt::print("noise above {:.0f} %: this machine is busy with something else; calibrate again when it is quiet\n",
+               100 * kBusy);
+  }
   fmt::print("profile: {}\n", options.output);
 }
 

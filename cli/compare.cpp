@@ -275,6 +275,10 @@ void print_comparison(const Session& session, const Compared& compared) {
                compared.traced_step + 1, format_quantity(compared.steps.front()),
                format_quantity(compared.steps.back()), format_quantity(compared.steps[compared.steps.size() / 2]));
   }
+  constexpr double kUneven = 1.3;  // longest over shortest step
+  if (!compared.steps.empty() && compared.steps.back() / compared.steps.front() > kUneven) {
+    fmt::print("so uneven a run had to share this machine: read the times with that in mind\n");
+  }
   fmt::print("\n{}\n", times_table("where the step goes", with_small_ones_joined(step.terms), true).text(session.out));
   fmt::print("{}\n", times_table("by kind, waiting included", step.kinds, false).text(session.out));
   if (!compared.ranks.empty()) {

@@ -52,7 +52,7 @@ int trace(const Session& session, const Options& options) {
                 {"slices", trace.slices.size()}});
   } else {
     fmt::print("{}: {} {} of step {}, {} ranks, {} slices. Open it at https://ui.perfetto.dev\n", options.chrome,
-               format_quantity(to_seconds(trace.duration)), trace.simulated ? "simulated" : "measured", trace.step,
+               format_quantity(to_seconds(trace.duration)), trace.simulated ? "simulated" : "measured", trace.step + 1,
                ranks.size(), trace.slices.size());
   }
   return kOk;
