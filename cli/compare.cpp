@@ -45,6 +45,9 @@ struct Compared {
   std::vector<RankComparison> ranks;
   std::int64_t traced_step = 0;
   std::vector<Seconds> steps;  // of the run after its first, which warms up; shortest first
+
+  // What the prediction is held against: of many steps where there are, else of the traced one.
+  Seconds measured() const { return steps.empty() ? step.measured_step : steps[steps.size() / 2]; }
 };
 
 std::vector<Seconds> sorted_steps(const RunRecord& record) {
@@ -231,18 +234,13 @@ ordered_json to_json(const Compared& compared) {
   const StepComparison& step = compared.step;
   ordered_json object;
   object["layout"] = describe(compared.plan.layout);
+  const bool many = !compared.steps.empty();
   object["step_time"] = {{"predicted_s", step.predicted_step.si()},
-                         {"measured_s", step.measured_step.si()},
-                         {"measured_low_s", step.measured_low.si()},
-                         {"measured_high_s", step.measured_high.si()},
-                         {"ratio", ratio(step.predicted_step, step.measured_step)}};
-  object["run"] = ordered_json();
-  if (!compared.steps.empty()) {
-    object["run"] = {{"traced_step", compared.traced_step},
-                     {"median_s", compared.steps[compared.steps.size() / 2].si()},
-                     {"low_s", compared.steps.front().si()},
-                     {"high_s", compared.steps.back().si()}};
-  }
+                         {"measured_s", compared.measured().si()},
+                         {"measured_low_s", (many ? compared.steps.front() : step.measured_low).si()},
+                         {"measured_high_s", (many ? compared.steps.back() : step.measured_high).si()},
+                         {"ratio", ratio(step.predicted_step, compared.measured())}};
+  object["traced"] = {{"step", compared.traced_step}, {"measured_s", step.measured_step.si()}};
   object["largest_error"] = step.largest ? ordered_json(step.terms[*step.largest].name) : ordered_json();
   object["terms"] = to_json(step.terms);
   object["kinds"] = to_json(step.kinds);
@@ -268,12 +266,13 @@ void print_comparison(const Session& session, const Compared& compared) {
   const StepComparison& step = compared.step;
   fmt::print("{}: step predicted {}, measured {}, ratio {}\n", describe(compared.plan.layout),
              session.out.bold(format_quantity(step.predicted_step)),
-             session.out.bold(format_quantity(step.measured_step)),
-             session.out.bold(ratio_text(step.predicted_step.si(), step.measured_step.si())));
+             session.out.bold(format_quantity(compared.measured())),
+             session.out.bold(ratio_text(step.predicted_step.si(), compared.measured().si())));
   if (!compared.steps.empty()) {
-    fmt::print("measured in step {}; the run's steps after the first took {} to {}, median {}\n",
-               compared.traced_step + 1, format_quantity(compared.steps.front()),
-               format_quantity(compared.steps.back()), format_quantity(compared.steps[compared.steps.size() / 2]));
+    fmt::print(
+        "measured: median of the {} steps after the first, which took {} to {}; the tables show step {}, {} long\n",
+        compared.steps.size(), format_quantity(compared.steps.front()), format_quantity(compared.steps.back()),
+        compared.traced_step + 1, format_quantity(step.measured_step));
   }
   constexpr double kUneven = 1.3;  // longest over shortest step
   if (!compared.steps.empty() && compared.steps.back() / compared.steps.front() > kUneven) {

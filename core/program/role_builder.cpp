@@ -14,20 +14,6 @@ bool same(const Segment& a, const Segment& b) {
          a.backward_input == b.backward_input && a.backward_weight == b.backward_weight;
 }
 
-std::optional<Pass> pass_of(InstructionKind kind) {
-  switch (kind) {
-    case InstructionKind::kForward:
-    case InstructionKind::kRecompute:
-      return Pass::kForward;
-    case InstructionKind::kBackwardInput:
-      return Pass::kBackwardInput;
-    case InstructionKind::kBackwardWeight:
-      return Pass::kBackwardWeight;
-    default:
-      return std::nullopt;
-  }
-}
-
 std::size_t slot(Stream stream) { return static_cast<std::size_t>(stream); }
 
 }  // namespace

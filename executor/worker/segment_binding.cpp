@@ -80,21 +80,6 @@ class Operands {
   const Instruction& instruction_;
 };
 
-Pass pass_of(InstructionKind kind) {
-  switch (kind) {
-    case InstructionKind::kForward:
-    case InstructionKind::kRecompute:
-      return Pass::kForward;
-    case InstructionKind::kBackwardInput:
-      return Pass::kBackwardInput;
-    case InstructionKind::kBackwardWeight:
-      return Pass::kBackwardWeight;
-    default:
-      check(false, "only compute instructions have a segment");
-      return Pass::kForward;
-  }
-}
-
 Action bind_embedding(const BindingContext& context, const Instruction& instruction, Pass pass) {
   const Operands operands(context, instruction);
   Device* device = &context.device;
@@ -286,7 +271,9 @@ Action bind_loss(const BindingContext& context, const Instruction& instruction, 
 Action bind_segment(const BindingContext& context, const Instruction& instruction) {
   check(instruction.segment.has_value(), "compute instructions have a segment");
   const Segment& segment = context.segments[instruction.segment->at()];
-  const Pass pass = pass_of(instruction.kind);
+  const std::optional<Pass> pass_run = pass_of(instruction.kind);
+  check(pass_run.has_value(), "only compute instructions have a segment");
+  const Pass pass = *pass_run;
   switch (segment.kind) {
     case SegmentKind::kEmbedding:
       return bind_embedding(context, instruction, pass);
