@@ -1,8 +1,10 @@
 #include "core/program/instruction.h"
 
+#include "core/error.h"
+
 namespace trainyard {
 
-std::optional<Pass> pass_of(InstructionKind kind) {
+Pass pass_of(InstructionKind kind) {
   switch (kind) {
     case InstructionKind::kForward:
     case InstructionKind::kRecompute:
@@ -12,7 +14,8 @@ std::optional<Pass> pass_of(InstructionKind kind) {
     case InstructionKind::kBackwardWeight:
       return Pass::kBackwardWeight;
     default:
-      return std::nullopt;
+      check(false, "only compute instructions have a segment");
+      return Pass::kForward;
   }
 }
 

@@ -33,8 +33,8 @@ enum class InstructionKind : std::uint8_t {
 constexpr int kInstructionKinds = static_cast<int>(InstructionKind::kOffload) + 1;
 std::string_view to_string(InstructionKind kind);  // "forward", ...
 
-// Which pass of its segment an instruction of this kind runs; none for kinds that compute no segment.
-std::optional<Pass> pass_of(InstructionKind kind);
+// Which pass of its segment an instruction runs; only for the kinds that have a segment.
+Pass pass_of(InstructionKind kind);
 
 // Work on one stream runs in the order of the list; between streams only the waits order it. The pipeline
 // has a stream per direction and side, so that a send waiting for its receiver never holds up a receive.

@@ -96,9 +96,8 @@ Work RoleBuilder::work_of(const NewInstruction& instruction) const {
     }
   };
   if (instruction.segment) {
-    const auto pass = pass_of(instruction.kind);
-    check(pass.has_value(), "only compute instructions have a segment");
-    for (const Operation& operation : segments_.at(*instruction.segment).operations(*pass)) {
+    const Segment& segment = segments_.at(*instruction.segment);
+    for (const Operation& operation : segment.operations(pass_of(instruction.kind))) {
       count(operation, instruction.accumulate);
     }
   }

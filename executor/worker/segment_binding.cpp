@@ -271,9 +271,7 @@ Action bind_loss(const BindingContext& context, const Instruction& instruction, 
 Action bind_segment(const BindingContext& context, const Instruction& instruction) {
   check(instruction.segment.has_value(), "compute instructions have a segment");
   const Segment& segment = context.segments[instruction.segment->at()];
-  const std::optional<Pass> pass_run = pass_of(instruction.kind);
-  check(pass_run.has_value(), "only compute instructions have a segment");
-  const Pass pass = *pass_run;
+  const Pass pass = pass_of(instruction.kind);
   switch (segment.kind) {
     case SegmentKind::kEmbedding:
       return bind_embedding(context, instruction, pass);

@@ -15,17 +15,6 @@ constexpr Nanoseconds kLongest = Nanoseconds{50} * 365 * 24 * 3600 * 1'000'000'0
 
 Nanoseconds bounded_nanoseconds(Seconds time) { return to_nanoseconds(min(time, to_seconds(kLongest))); }
 
-Pass pass_of(InstructionKind kind) {
-  switch (kind) {
-    case InstructionKind::kBackwardInput:
-      return Pass::kBackwardInput;
-    case InstructionKind::kBackwardWeight:
-      return Pass::kBackwardWeight;
-    default:
-      return Pass::kForward;
-  }
-}
-
 bool is_transfer(const Communication& communication) {
   return communication.kind == CommunicationKind::kSend || communication.kind == CommunicationKind::kRecv;
 }
