@@ -1,0 +1,126 @@
+#include "simulator/fabric/commodities.h"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+
+#include "core/error.h"
+
+namespace trainyard::simulator {
+
+namespace {
+
+double cap_of(const Flow& flow) {
+  return flow.rate_cap ? flow.rate_cap->si() : std::numeric_limits<double>::infinity();
+}
+
+bool alike(const Flow& a, const Flow& b) {
+  return a.bytes == b.bytes && a.weight == b.weight && a.rate_cap == b.rate_cap;
+}
+
+class Builder {
+ public:
+  explicit Builder(const FlowSet& flows) : flows_(flows) {
+    made_.of_flow.resize(flows.flows().size());
+    made_.part.assign(flows.flows().size(), 1.0);
+  }
+
+  Commodities build() {
+    for (std::size_t i = 0; i < flows_.flows().size(); ++i) {
+      const Flow& flow = flows_.flows()[i];
+      check(flow.weight > 0.0, "a flow needs a weight above zero");
+      if (flow.coupled_group) {
+        groups_[*flow.coupled_group].push_back(static_cast<std::uint32_t>(i));
+      } else if (last_ && flows_.path_of(i) == flows_.path_of(*last_) && alike(flow, flows_.flows()[*last_])) {
+        add_equal(i);
+      } else {
+        start(flow);
+        add_legs(i, 1.0);
+        last_ = i;
+      }
+    }
+    for (const auto& [group, members] : in_order_of_first()) {
+      add_group(members);
+    }
+    close();
+    return std::move(made_);
+  }
+
+ private:
+  using Members = std::vector<std::uint32_t>;
+
+  void start(const Flow& flow) {
+    close();
+    made_.weight.push_back(flow.weight);
+    made_.rate_cap.push_back(cap_of(flow));
+    made_.bytes.push_back(flow.bytes.si());
+  }
+  void close() {
+    if (made_.first.size() <= made_.size()) {
+      made_.first.push_back(static_cast<std::uint32_t>(made_.legs.size()));
+    }
+  }
+  void add_legs(std::size_t flow, double part) {
+    for (const LegUse& leg : flows_.path(flows_.path_of(flow))) {
+      made_.legs.push_back({leg.leg, leg.share * part});
+    }
+    made_.of_flow[flow] = static_cast<std::uint32_t>(made_.size() - 1);
+  }
+  // One more on the path of the commodity being made.
+  void add_equal(std::size_t flow) {
+    const auto first = made_.legs.begin() + made_.first.back();
+    std::size_t i = 0;
+    for (const LegUse& leg : flows_.path(flows_.path_of(flow))) {
+      (first + static_cast<std::ptrdiff_t>(i++))->share += leg.share;
+    }
+    made_.of_flow[flow] = static_cast<std::uint32_t>(made_.size() - 1);
+  }
+  void add_group(const Members& members) {
+    const auto larger = [this](std::uint32_t a, std::uint32_t b) {
+      return flows_.flows()[a].bytes < flows_.flows()[b].bytes;
+    };
+    const Flow& largest = flows_.flows()[*std::max_element(members.begin(), members.end(), larger)];
+    start(largest);
+    for (const std::uint32_t i : members) {
+      const Flow& flow = flows_.flows()[i];
+      const double part = largest.bytes.si() > 0.0 ? flow.bytes.si() / largest.bytes.si() : 1.0;
+      made_.part[i] = part;
+      if (part > 0.0) {
+        made_.rate_cap.back() = std::min(made_.rate_cap.back(), cap_of(flow) / part);
+      }
+      add_legs(i, part);
+    }
+    merge_legs();
+  }
+  // Hops of a ring share legs; each once, their shares added.
+  void merge_legs() {
+    const auto begin = made_.legs.begin() + made_.first.back();
+    std::sort(begin, made_.legs.end(), [](const LegUse& a, const LegUse& b) { return a.leg < b.leg; });
+    auto out = begin;
+    for (auto in = begin; in != made_.legs.end(); ++in) {
+      if (out != begin && (out - 1)->leg == in->leg) {
+        (out - 1)->share += in->share;
+      } else {
+        *out++ = *in;
+      }
+    }
+    made_.legs.erase(out, made_.legs.end());
+  }
+  std::vector<std::pair<std::int32_t, Members>> in_order_of_first() {
+    std::vector<std::pair<std::int32_t, Members>> groups(std::make_move_iterator(groups_.begin()),
+                                                         std::make_move_iterator(groups_.end()));
+    std::sort(groups.begin(), groups.end(), [](const auto& a, const auto& b) { return a.second[0] < b.second[0]; });
+    return groups;
+  }
+
+  const FlowSet& flows_;
+  Commodities made_;
+  std::optional<std::size_t> last_;
+  std::unordered_map<std::int32_t, Members> groups_;
+};
+
+}  // namespace
+
+Commodities commodities_of(const FlowSet& flows) { return Builder(flows).build(); }
+
+}  // namespace trainyard::simulator

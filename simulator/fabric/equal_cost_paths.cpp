@@ -1,0 +1,350 @@
+#include "simulator/fabric/equal_cost_paths.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <numeric>
+
+#include "core/error.h"
+#include "simulator/fabric/lanes.h"
+
+namespace trainyard::simulator {
+
+namespace {
+
+bool is_switch(VertexKind kind) {
+  return is_fabric_switch(kind) || kind == VertexKind::kNvswitch || kind == VertexKind::kPcieSwitch ||
+         kind == VertexKind::kCpu;
+}
+
+VertexId vertex_at(std::size_t v) { return VertexId(static_cast<std::int64_t>(v)); }
+
+bool same(const NextHop& a, const NextHop& b) { return a.arc == b.arc && a.cable == b.cable; }
+
+// Sets joined along links; the root of a set is its first vertex.
+class UnionFind {
+ public:
+  explicit UnionFind(std::size_t n) : parent_(n) { std::iota(parent_.begin(), parent_.end(), 0U); }
+  std::uint32_t root(std::uint32_t v) {
+    while (parent_[v] != v) {
+      v = parent_[v] = parent_[parent_[v]];
+    }
+    return v;
+  }
+  void join(std::uint32_t a, std::uint32_t b) {
+    a = root(a), b = root(b);
+    parent_[std::max(a, b)] = std::min(a, b);
+  }
+
+ private:
+  std::vector<std::uint32_t> parent_;
+};
+
+}  // namespace
+
+EqualCostPaths::EqualCostPaths(const Cluster& cluster, const ClusterGraph& graph,
+                               const std::function<bool(const Link&)>& selected) {
+  selected_.reserve(cluster.links().size());
+  for (const Link& link : cluster.links()) {
+    selected_.push_back(selected(link));
+  }
+  find_transit(cluster, graph);
+  find_components(cluster);
+  number_transit(cluster);
+  list_hops(cluster, graph);
+  find_classes();
+}
+
+// Marks with 0; number_transit() gives the positions.
+void EqualCostPaths::find_transit(const Cluster& cluster, const ClusterGraph& graph) {
+  check(graph.vertices() == cluster.vertices().size(), "a graph of another cluster");
+  transit_.assign(cluster.vertices().size(), -1);
+  for (std::size_t l = 0; l < selected_.size(); ++l) {
+    if (!selected_[l]) {
+      continue;
+    }
+    const Link& link = cluster.links()[l];
+    const bool from_switch = is_switch(cluster.vertex(link.from).kind);
+    const bool to_switch = is_switch(cluster.vertex(link.to).kind);
+    if (from_switch || !to_switch) {
+      transit_[link.from.at()] = 0;
+    }
+    if (to_switch || !from_switch) {
+      transit_[link.to.at()] = 0;
+    }
+  }
+}
+
+void EqualCostPaths::find_components(const Cluster& cluster) {
+  UnionFind sets(cluster.vertices().size());
+  component_.assign(cluster.vertices().size(), -1);
+  for (std::size_t l = 0; l < selected_.size(); ++l) {
+    if (selected_[l]) {
+      const Link& link = cluster.links()[l];
+      sets.join(static_cast<std::uint32_t>(link.from.value()), static_cast<std::uint32_t>(link.to.value()));
+      component_[link.from.at()] = component_[link.to.at()] = 0;
+    }
+  }
+  std::int32_t components = 0;
+  for (std::size_t v = 0; v < component_.size(); ++v) {
+    if (component_[v] < 0) {
+      continue;
+    }
+    const std::uint32_t root = sets.root(static_cast<std::uint32_t>(v));
+    component_[v] = root == v ? components++ : component_[root];
+  }
+  component_first_.assign(static_cast<std::size_t>(components) + 1, 0);
+}
+
+void EqualCostPaths::number_transit(const Cluster& cluster) {
+  for (std::size_t v = 0; v < transit_.size(); ++v) {
+    if (transit_[v] >= 0) {
+      ++component_first_[static_cast<std::size_t>(component_[v]) + 1];
+    }
+  }
+  std::partial_sum(component_first_.begin(), component_first_.end(), component_first_.begin());
+  std::vector<std::int32_t> next(component_first_.begin(), component_first_.end() - 1);
+  transit_vertices_.resize(static_cast<std::size_t>(component_first_.back()));
+  for (std::size_t v = 0; v < cluster.vertices().size(); ++v) {
+    if (transit_[v] >= 0) {
+      transit_[v] = next[static_cast<std::size_t>(component_[v])]++;
+      transit_vertices_[static_cast<std::size_t>(transit_[v])] = vertex_at(v);
+    }
+  }
+  last_group_.assign(transit_vertices_.size(), -1);
+}
+
+void EqualCostPaths::list_hops(const Cluster& cluster, const ClusterGraph& graph) {
+  links_first_.reserve(transit_.size() + 1);
+  links_first_.push_back(0);
+  for (std::size_t v = 0; v < transit_.size(); ++v) {
+    for (const Hop& hop : graph.out(vertex_at(v))) {
+      const LinkId id = link_of(hop.arc);
+      if (!selected_[id.at()] || transit_[hop.to.at()] < 0) {
+        continue;
+      }
+      const Link& link = cluster.link(id);
+      if (!is_bundle(link)) {
+        links_.push_back({hop.arc, -1, static_cast<float>(link.width), hop.to});
+        continue;
+      }
+      for (std::int32_t cable = 0; cable < link.width; ++cable) {
+        links_.push_back({hop.arc, static_cast<std::int16_t>(cable), 1.0F, hop.to});
+      }
+    }
+    links_first_.push_back(static_cast<std::uint32_t>(links_.size()));
+  }
+}
+
+// Classes are numbered so that those of a component lie together; positions go with them.
+void EqualCostPaths::find_classes() {
+  class_of_.assign(transit_.size(), -1);
+  position_.assign(transit_.size(), -1);
+  std::map<std::vector<std::int32_t>, std::vector<VertexId>> by_switches;
+  std::vector<std::vector<VertexId>> by_single(transit_vertices_.size());  // most endpoints have one switch
+  std::vector<std::int32_t> switches;
+  for (std::size_t v = 0; v < transit_.size(); ++v) {
+    if (component_[v] < 0) {
+      continue;
+    }
+    switches.clear();
+    for (const NextHop& hop : transit_[v] >= 0 ? std::span<const NextHop>() : links_of(vertex_at(v))) {
+      switches.push_back(transit_[hop.to.at()]);
+    }
+    std::sort(switches.begin(), switches.end());
+    switches.erase(std::unique(switches.begin(), switches.end()), switches.end());
+    if (transit_[v] >= 0 || switches.size() == 1) {
+      by_single[static_cast<std::size_t>(transit_[v] >= 0 ? transit_[v] : switches[0])].push_back(vertex_at(v));
+    } else {
+      by_switches[switches].push_back(vertex_at(v));
+    }
+  }
+  std::int32_t position = 0;
+  const auto add_class = [&](const std::vector<VertexId>& members, std::vector<VertexId> ends) {
+    for (const VertexId member : members) {
+      class_of_[member.at()] = static_cast<std::int32_t>(class_switches_.size());
+      position_[member.at()] = forwards(member) && members.size() > 1 ? 0 : position++;
+    }
+    class_switches_.push_back(std::move(ends));
+  };
+  auto multiple = by_switches.begin();
+  for (std::size_t t = 0; t < by_single.size(); ++t) {
+    if (!by_single[t].empty()) {
+      add_class(by_single[t], {transit_vertices_[t]});
+    }
+    for (; multiple != by_switches.end() && multiple->first.front() == static_cast<std::int32_t>(t); ++multiple) {
+      std::vector<VertexId> ends;
+      for (const std::int32_t s : multiple->first) {
+        ends.push_back(transit_vertices_[static_cast<std::size_t>(s)]);
+      }
+      add_class(multiple->second, std::move(ends));
+    }
+  }
+  tables_.resize(class_switches_.size());
+}
+
+std::span<const NextHop> EqualCostPaths::links_of(VertexId vertex) const {
+  return {links_.data() + links_first_[vertex.at()], links_.data() + links_first_[vertex.at() + 1]};
+}
+
+const EqualCostPaths::Table& EqualCostPaths::table(std::int32_t destination_class) {
+  const auto wanted = static_cast<std::size_t>(destination_class);
+  if (!tables_[wanted].distance.empty()) {
+    return tables_[wanted];
+  }
+  const std::int32_t component = component_[class_switches_[wanted].front().at()];
+  const auto in_component = [&](std::int32_t c) {
+    return component_[class_switches_[static_cast<std::size_t>(c)].front().at()] == component;
+  };
+  std::int32_t first = destination_class / 64 * 64;
+  std::int32_t last = std::min(first + 64, static_cast<std::int32_t>(tables_.size()));
+  while (!in_component(first)) {
+    ++first;
+  }
+  while (!in_component(last - 1)) {
+    --last;
+  }
+  fill_tables(first, last);
+  return tables_[wanted];
+}
+
+// Breadth first from up to 64 classes at once: bit c of a word stands for class first + c.
+void EqualCostPaths::fill_tables(std::int32_t first_class, std::int32_t last_class) {
+  const auto component =
+      static_cast<std::size_t>(component_[class_switches_[static_cast<std::size_t>(first_class)].front().at()]);
+  const auto base = static_cast<std::size_t>(component_first_[component]);
+  const std::size_t size = static_cast<std::size_t>(component_first_[component + 1]) - base;
+  std::vector<std::uint64_t> seen(size, 0);
+  std::vector<std::uint64_t> frontier(size, 0);
+  std::vector<std::uint64_t> next(size, 0);
+  for (std::int32_t c = first_class; c < last_class; ++c) {
+    Table& table = tables_[static_cast<std::size_t>(c)];
+    table.distance.assign(size, kUnreachable);
+    table.group.assign(size, -1);
+    for (const VertexId end : class_switches_[static_cast<std::size_t>(c)]) {
+      frontier[static_cast<std::size_t>(transit_[end.at()]) - base] |= std::uint64_t{1} << (c - first_class);
+    }
+  }
+  for (std::uint16_t level = 0;; ++level) {
+    check(level < kUnreachable, "a fabric of more than 65,534 hops");
+    bool any = false;
+    for (std::size_t t = 0; t < size; ++t) {
+      frontier[t] &= ~seen[t];
+      seen[t] |= frontier[t];
+      for (std::uint64_t bits = frontier[t]; bits != 0; bits &= bits - 1) {
+        tables_[static_cast<std::size_t>(first_class + std::countr_zero(bits))].distance[t] = level;
+        any = true;
+      }
+    }
+    if (!any) {
+      return;
+    }
+    for (std::size_t t = 0; t < size; ++t) {
+      if (frontier[t] == 0) {
+        continue;
+      }
+      for (const NextHop& hop : links_of(transit_vertices_[base + t])) {
+        next[static_cast<std::size_t>(transit_[hop.to.at()]) - base] |= frontier[t];
+      }
+    }
+    frontier.swap(next);
+    std::fill(next.begin(), next.end(), 0);
+  }
+}
+
+std::uint16_t EqualCostPaths::distance(VertexId transit, std::int32_t destination_class) {
+  const std::int32_t component = component_[transit.at()];
+  if (component != component_[class_switches_[static_cast<std::size_t>(destination_class)].front().at()]) {
+    return kUnreachable;
+  }
+  const std::int32_t base = component_first_[static_cast<std::size_t>(component)];
+  return table(destination_class).distance[static_cast<std::size_t>(transit_[transit.at()] - base)];
+}
+
+std::int32_t EqualCostPaths::make_group(VertexId transit, std::int32_t destination_class) {
+  const std::uint16_t here = distance(transit, destination_class);
+  scratch_.clear();
+  for (const NextHop& hop : links_of(transit)) {
+    const std::uint16_t there = distance(hop.to, destination_class);
+    if (there != kUnreachable && there + 1 == here) {
+      scratch_.push_back(hop);
+    }
+  }
+  std::int32_t& last = last_group_[static_cast<std::size_t>(transit_[transit.at()])];
+  if (last >= 0) {
+    const Group& group = groups_[static_cast<std::size_t>(last)];
+    if (group.count == scratch_.size() &&
+        std::equal(scratch_.begin(), scratch_.end(), members_.begin() + group.first, same)) {
+      return last;
+    }
+  }
+  groups_.push_back({static_cast<std::uint32_t>(members_.size()), static_cast<std::uint32_t>(scratch_.size())});
+  members_.insert(members_.end(), scratch_.begin(), scratch_.end());
+  last = static_cast<std::int32_t>(groups_.size()) - 1;
+  return last;
+}
+
+std::optional<std::int32_t> EqualCostPaths::hops(VertexId from, VertexId to) {
+  if (from == to) {
+    return 0;
+  }
+  const std::int32_t wanted = class_of_[to.at()];
+  if (wanted < 0 || component_[from.at()] != component_[to.at()]) {
+    return std::nullopt;
+  }
+  std::int32_t best = kUnreachable;
+  if (forwards(from)) {
+    best = distance(from, wanted);
+  } else {
+    for (const NextHop& hop : links_of(from)) {
+      best = std::min<std::int32_t>(best, distance(hop.to, wanted) + 1);
+    }
+  }
+  if (best >= kUnreachable) {
+    return std::nullopt;
+  }
+  return best + (forwards(to) ? 0 : 1);
+}
+
+std::span<const NextHop> EqualCostPaths::next_hops(VertexId at, VertexId destination) {
+  const std::int32_t wanted = class_of_[destination.at()];
+  if (at == destination || wanted < 0 || component_[at.at()] != component_[destination.at()]) {
+    return {};
+  }
+  if (!forwards(at)) {
+    // An endpoint's own links: those to the switches that are nearest.
+    std::int32_t best = kUnreachable;
+    const std::span<const NextHop> links = links_of(at);
+    for (const NextHop& hop : links) {
+      best = std::min<std::int32_t>(best, distance(hop.to, wanted));
+    }
+    const auto is_best = [&](const NextHop& hop) { return distance(hop.to, wanted) == best; };
+    if (best == kUnreachable || std::all_of(links.begin(), links.end(), is_best)) {
+      return best == kUnreachable ? std::span<const NextHop>() : links;
+    }
+    scratch_.clear();
+    std::copy_if(links.begin(), links.end(), std::back_inserter(scratch_), is_best);
+    return scratch_;
+  }
+  const Table& entry = table(wanted);
+  const auto t = static_cast<std::size_t>(transit_[at.at()] -
+                                          component_first_[static_cast<std::size_t>(component_[at.at()])]);
+  if (entry.distance[t] == 0) {
+    scratch_.clear();
+    for (const NextHop& hop : links_of(destination)) {
+      if (hop.to == at) {
+        scratch_.push_back({ArcId(std::int64_t{hop.arc.value()} ^ 1), hop.cable, hop.width, destination});
+      }
+    }
+    return scratch_;
+  }
+  std::int32_t group = entry.group[t];
+  if (group < 0) {
+    group = make_group(at, wanted);
+    tables_[static_cast<std::size_t>(wanted)].group[t] = group;
+  }
+  const Group& found = groups_[static_cast<std::size_t>(group)];
+  return {members_.data() + found.first, found.count};
+}
+
+}  // namespace trainyard::simulator

@@ -1,0 +1,174 @@
+#include "simulator/fabric/fair_share.h"
+
+#include <algorithm>
+#include <functional>
+#include <unordered_map>
+
+#include "simulator/fabric/flow_evolution.h"
+#include "simulator/fabric/lanes.h"
+#include "simulator/fabric/progressive_filling.h"
+#include "simulator/fabric/sharing_problem.h"
+
+namespace trainyard::simulator {
+
+namespace {
+
+// From a column's bottleneck, a row that stands for many lanes, to each flow's own: the first arc of its path in that
+// row; of a coupled flow, the first of its group's paths.
+class BottleneckFinder {
+ public:
+  BottleneckFinder(const FlowSet& flows, const Lanes& lanes, const SharingProblem& problem)
+      : flows_(flows), lanes_(lanes), problem_(problem), found_(flows.legs()) {}
+
+  std::vector<std::optional<ArcId>> find(const std::function<std::uint32_t(std::uint32_t)>& row_of_column) {
+    std::vector<std::optional<ArcId>> arcs(flows_.flows().size());
+    std::unordered_map<std::int32_t, std::optional<ArcId>> of_group;
+    for (std::size_t i = 0; i < arcs.size(); ++i) {
+      const std::uint32_t row = row_of_column(problem_.column_of[i]);
+      const std::optional<std::int32_t>& group = flows_.flows()[i].coupled_group;
+      if (row != SharingProblem::kNone && !(group && of_group[*group])) {
+        arcs[i] = on_path(flows_.path_of(i), row);
+      }
+      if (group && arcs[i]) {
+        of_group[*group] = arcs[i];
+      }
+    }
+    for (std::size_t i = 0; i < arcs.size() && !of_group.empty(); ++i) {
+      const std::optional<std::int32_t>& group = flows_.flows()[i].coupled_group;
+      arcs[i] = group ? of_group[*group] : arcs[i];
+    }
+    return arcs;
+  }
+
+ private:
+  struct Found {
+    std::uint32_t row = SharingProblem::kNone;
+    std::optional<ArcId> arc;
+  };
+
+  // A leg that many flows share is searched once for flows with one bottleneck.
+  std::optional<ArcId> on_path(std::size_t path, std::uint32_t row) {
+    for (const LegUse& leg : flows_.path(path)) {
+      Found& last = found_[leg.leg.at()];
+      if (last.row != row) {
+        last = {row, in_leg(leg.leg, row)};
+      }
+      if (last.arc) {
+        return last.arc;
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::optional<ArcId> in_leg(LegId leg, std::uint32_t row) const {
+    for (const ArcUse& use : flows_.uses(leg)) {
+      const std::size_t first = lanes_.first(use.arc);
+      const std::size_t begin = use.cable < 0 ? first : first + static_cast<std::size_t>(use.cable);
+      const std::size_t end = use.cable < 0 ? first + lanes_.count(use.arc) : begin + 1;
+      for (std::size_t lane = begin; lane < end; ++lane) {
+        if (problem_.row_of[lane] == row) {
+          return use.arc;
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+  const FlowSet& flows_;
+  const Lanes& lanes_;
+  const SharingProblem& problem_;
+  std::vector<Found> found_;
+};
+
+// Sum over the flows of amount(flow) * weight, by arc.
+std::vector<double> amount_by_arc(const Cluster& cluster, const FlowSet& flows,
+                                  const std::function<double(std::size_t)>& amount) {
+  std::vector<double> by_path(flows.paths(), 0.0);
+  for (std::size_t i = 0; i < flows.flows().size(); ++i) {
+    by_path[flows.path_of(i)] += amount(i);
+  }
+  std::vector<double> by_leg(flows.legs(), 0.0);
+  for (std::size_t p = 0; p < by_path.size(); ++p) {
+    for (const LegUse& leg : flows.path(p)) {
+      by_leg[leg.leg.at()] += by_path[p] * leg.share;
+    }
+  }
+  std::vector<double> by_arc(2 * cluster.links().size(), 0.0);
+  for (std::size_t l = 0; l < by_leg.size(); ++l) {
+    for (const ArcUse& use : flows.uses(LegId(static_cast<std::int64_t>(l)))) {
+      by_arc[use.arc.at()] += by_leg[l] * use.weight;
+    }
+  }
+  return by_arc;
+}
+
+template <class Q>
+std::vector<Q> quantities(const std::vector<double>& values) {
+  std::vector<Q> typed;
+  typed.reserve(values.size());
+  for (const double value : values) {
+    typed.push_back(from_si<Q>(value));
+  }
+  return typed;
+}
+
+}  // namespace
+
+FairShare max_min_rates(const Cluster& cluster, const FlowSet& flows) {
+  const Lanes lanes(cluster);
+  const SharingProblem problem = sharing_problem(lanes, flows, {.by_bytes = false});
+  FlowEvolution evolution(problem);
+  evolution.start();
+  const ProgressiveFilling& filling = evolution.rates();
+  FairShare share;
+  share.rate.reserve(flows.flows().size());
+  for (std::size_t i = 0; i < flows.flows().size(); ++i) {
+    share.rate.push_back(from_si<BytesPerSecond>(filling.rate(problem.column_of[i]) * problem.part[i]));
+  }
+  share.bottleneck = BottleneckFinder(flows, lanes, problem).find([&](std::uint32_t column) {
+    return filling.bottleneck(column);
+  });
+  share.load = quantities<BytesPerSecond>(
+      amount_by_arc(cluster, flows, [&](std::size_t i) { return share.rate[i].si(); }));
+  return share;
+}
+
+FlowTimes run_flows(const Cluster& cluster, const FlowSet& flows) {
+  const Lanes lanes(cluster);
+  const SharingProblem problem = sharing_problem(lanes, flows);
+  FlowEvolution evolution(problem);
+  evolution.run();
+  FlowTimes times;
+  times.solved = problem.columns();
+  times.finish.reserve(flows.flows().size());
+  std::size_t path = flows.paths();  // the latency of neighbours on one path is added up once
+  Seconds latency;
+  for (std::size_t i = 0; i < flows.flows().size(); ++i) {
+    if (flows.path_of(i) != path) {
+      path = flows.path_of(i);
+      latency = flows.latency_of_flow(i);
+    }
+    times.finish.push_back(latency + from_si<Seconds>(evolution.finish(problem.column_of[i])));
+    times.last = max(times.last, times.finish.back());
+  }
+  times.bottleneck = BottleneckFinder(flows, lanes, problem).find([&](std::uint32_t column) {
+    return evolution.longest_bottleneck(column);
+  });
+  times.carried =
+      quantities<Bytes>(amount_by_arc(cluster, flows, [&](std::size_t i) { return flows.flows()[i].bytes.si(); }));
+  return times;
+}
+
+std::vector<std::string> limits() {
+  return {
+      "flows are a fluid that shares links max-min fairly at once: no slow start, no convergence of congestion "
+      "control (DCQCN, TCP), no reordering",
+      "small and middle-sized messages: only latency and rate caps that the flow carries, not the protocol's own",
+      "incast, pauses and drops in switch buffers aren't in the times; the queue report estimates them",
+      "hashing is drawn with our hash, not the switch vendor's: take the spread over seeds, not one seed",
+      "adaptive routing looks at each switch's own cables, a flow at a time; spraying splits evenly, also over a "
+      "slow link",
+  };
+}
+
+}  // namespace trainyard::simulator

@@ -1,0 +1,303 @@
+#include "simulator/fabric/flow_router.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "simulator/fabric/mix.h"
+
+namespace trainyard::simulator {
+
+namespace {
+
+std::uint64_t pair_key(std::int32_t a, std::int32_t b) {
+  return static_cast<std::uint64_t>(static_cast<std::uint32_t>(a)) << 32 | static_cast<std::uint32_t>(b);
+}
+
+}  // namespace
+
+FlowRouter::FlowRouter(Routes& routes, const RoutingPolicy& policy)
+    : routes_(routes), cluster_(routes.cluster()), policy_(policy), spreader_(routes.cluster()) {
+  const std::size_t vertices = cluster_.vertices().size();
+  out_.resize(vertices);
+  in_.resize(vertices);
+  nearest_nic_.resize(vertices);
+  for (std::size_t v = 0; v < vertices; ++v) {
+    nearest_nic_[v] = VertexId(static_cast<std::int64_t>(v));
+  }
+  if (policy_.kind == RoutingKind::kAdaptive) {
+    lanes_.emplace(cluster_);
+    load_.assign(lanes_->size(), 0.0);
+  }
+}
+
+FlowSet FlowRouter::take() {
+  if (bounced_ > 0) {
+    set_.notes.push_back(
+        fmt::format("{} pairs of GPU and NIC without GPUDirect RDMA: their data bounces through host memory", bounced_));
+  }
+  return std::move(set_);
+}
+
+void FlowRouter::add(const Flow& flow) {
+  if (!set_.flows().empty() && takes_the_path_of(set_.flows().back(), flow)) {
+    set_.add_on_last_path(flow);
+    return;
+  }
+  if (flow.source == flow.destination) {
+    throw Error("a flow to itself", cluster_.vertex(flow.source).name, "leave it out: it crosses no link");
+  }
+  path_.clear();
+  VertexId source = flow.source;
+  if (flow.relay && *flow.relay != source) {
+    path_.push_back({spread_leg(routes_.nvlink_paths(), source, *flow.relay), 1.0});
+    source = *flow.relay;
+  }
+  if ((flow.source_nic && flow.destination_nic) || !route_inside(source, flow)) {
+    route_over_network(source, flow);
+  }
+  set_.add(flow, path_);
+}
+
+// Queue pairs and channels of one message differ only where the policy looks at them.
+bool FlowRouter::takes_the_path_of(const Flow& last, const Flow& flow) const {
+  const bool one_path = policy_.kind == RoutingKind::kSpray || policy_.kind == RoutingKind::kStatic ||
+                        (policy_.kind == RoutingKind::kHash && !policy_.hash_queue_pair);
+  return one_path && last.source == flow.source && last.destination == flow.destination &&
+         last.source_nic == flow.source_nic && last.destination_nic == flow.destination_nic &&
+         last.relay == flow.relay;
+}
+
+bool FlowRouter::route_inside(VertexId source, const Flow& flow) {
+  if (source == flow.destination) {
+    return true;
+  }
+  for (EqualCostPaths* paths : {&routes_.nvlink_paths(), &routes_.host_paths()}) {
+    if (paths->touches(source) && paths->touches(flow.destination) && paths->hops(source, flow.destination)) {
+      path_.push_back({spread_leg(*paths, source, flow.destination), 1.0});
+      return true;
+    }
+  }
+  return false;
+}
+
+void FlowRouter::route_over_network(VertexId source, const Flow& flow) {
+  const VertexId exit = flow.source_nic ? *flow.source_nic : nic_of(source);
+  const VertexId enter = flow.destination_nic ? *flow.destination_nic : nic_of(flow.destination);
+  if (exit != source) {
+    path_.push_back({host_leg(source, exit, true), 1.0});
+  }
+  if (exit != enter) {
+    if (policy_.kind == RoutingKind::kSpray) {
+      spray(exit, enter);
+    } else {
+      walk(exit, enter, flow);
+    }
+  }
+  if (enter != flow.destination) {
+    path_.push_back({host_leg(flow.destination, enter, false), 1.0});
+  }
+}
+
+VertexId FlowRouter::nic_of(VertexId device) {
+  VertexId& nearest = nearest_nic_[device.at()];
+  if (nearest == device && !routes_.network_paths().touches(device)) {
+    const std::vector<VertexId> nics = routes_.nics(device);
+    if (nics.empty()) {
+      throw Error(fmt::format("no NIC on the {} network", to_string(routes_.network())), cluster_.vertex(device).name,
+                  "choose the other network, or add its NIC and cable to the cluster");
+    }
+    nearest = nics.front();
+  }
+  return nearest;
+}
+
+LegId FlowRouter::spread_leg(EqualCostPaths& paths, VertexId from, VertexId to) {
+  if (!spreader_.spread(paths, from, to, false)) {
+    no_way(from, to, &paths == &routes_.nvlink_paths() ? "NVLink" : "the links inside the host");
+  }
+  return set_.add_leg(spreader_.uses(), spreader_.latency());
+}
+
+LegId FlowRouter::host_leg(VertexId device, VertexId nic, bool out) {
+  HostLeg& last = (out ? out_ : in_)[device.at()];
+  if (last.leg.value() < 0 || last.nic != nic) {
+    last = {nic, make_host_leg(device, nic, out)};
+  }
+  return last.leg;
+}
+
+LegId FlowRouter::make_host_leg(VertexId device, VertexId nic, bool out) {
+  EqualCostPaths& paths = routes_.host_paths();
+  const VertexId from = out ? device : nic;
+  const VertexId to = out ? nic : device;
+  const std::optional<VertexId> cpu = cpu_of_bounce(device, nic);
+  if (!cpu) {
+    return spread_leg(paths, from, to);
+  }
+  ++bounced_;
+  if (!spreader_.spread(paths, from, *cpu, false)) {
+    no_way(from, *cpu, "the links inside the host");
+  }
+  uses_ = spreader_.uses();
+  const Seconds first = spreader_.latency();
+  if (!spreader_.spread(paths, *cpu, to, false)) {
+    no_way(*cpu, to, "the links inside the host");
+  }
+  uses_.insert(uses_.end(), spreader_.uses().begin(), spreader_.uses().end());
+  return set_.add_leg(uses_, first + spreader_.latency());
+}
+
+// On the way between GPU and NIC: the CPU whose memory holds the data in between, where GPUDirect RDMA can't be used.
+std::optional<VertexId> FlowRouter::cpu_of_bounce(VertexId device, VertexId nic) {
+  if (cluster_.vertex(device).kind != VertexKind::kGpu) {
+    return std::nullopt;
+  }
+  const DeviceTypeId type = cluster_.vertex(nic).type;
+  const bool capable = type.at() >= cluster_.device_types().size() ||
+                       cluster_.device_types()[type.at()].gpudirect.value_or(true);
+  EqualCostPaths& paths = routes_.host_paths();
+  std::optional<VertexId> cpu;
+  bool coherent = false;
+  VertexId at = device;
+  while (at != nic && !cpu) {
+    const std::span<const NextHop> hops = paths.next_hops(at, nic);
+    if (hops.empty()) {
+      return std::nullopt;
+    }
+    coherent = coherent || cluster_.link(link_of(hops.front().arc)).kind == LinkKind::kC2c;
+    at = hops.front().to;
+    if (cluster_.vertex(at).kind == VertexKind::kCpu) {
+      cpu = at;
+    }
+  }
+  if (capable) {
+    return cpu && !coherent ? cpu : std::nullopt;
+  }
+  return cpu ? cpu : routes_.nearest_cpu(device);
+}
+
+// Along one path: the policy takes one way on at each step.
+void FlowRouter::walk(VertexId exit, VertexId enter, const Flow& flow) {
+  EqualCostPaths& paths = routes_.network_paths();
+  hash_ = mix(mix(policy_.seed, pair_key(exit.value(), enter.value())),
+              policy_.hash_queue_pair ? pair_key(flow.queue_pair, flow.channel) : 0);
+  quotient_ = paths.position(enter);
+  bytes_ = flow.bytes.si();
+  uses_.clear();
+  Seconds latency;
+  for (VertexId at = exit; at != enter;) {
+    const std::span<const NextHop> hops = paths.next_hops(at, enter);
+    if (hops.empty()) {
+      no_way(exit, enter, to_string(routes_.network()));
+    }
+    const NextHop hop = hops[hops.size() == 1 ? 0 : choose(hops, at)];
+    if (lanes_) {
+      const std::size_t lane = lanes_->first(hop.arc) + static_cast<std::size_t>(std::max<int>(hop.cable, 0));
+      load_[lane] += bytes_ / lanes_->capacity(lane);
+    }
+    uses_.push_back({hop.arc, hop.cable, 1.0});
+    latency += arc_latency(cluster_, hop.arc);
+    at = hop.to;
+  }
+  path_.push_back({set_.add_leg(uses_, latency), 1.0});
+}
+
+std::size_t FlowRouter::choose(std::span<const NextHop> hops, VertexId at) {
+  const std::size_t n = hops.size();
+  if (policy_.kind == RoutingKind::kStatic) {
+    const auto ways = static_cast<std::int64_t>(n);
+    const std::int64_t taken = quotient_ % ways;
+    quotient_ /= ways;
+    return static_cast<std::size_t>(taken);
+  }
+  if (policy_.kind == RoutingKind::kAdaptive) {
+    return least_loaded(hops, at);
+  }
+  const std::uint64_t h = policy_.hash_switch ? mix(hash_, static_cast<std::uint64_t>(at.value())) : hash_;
+  return static_cast<std::size_t>(((h >> 32) * n) >> 32);
+}
+
+// Ties go by the hash, else every leaf would fill the same spine first.
+std::size_t FlowRouter::least_loaded(std::span<const NextHop> hops, VertexId at) const {
+  const std::size_t n = hops.size();
+  const std::uint64_t h = mix(hash_, static_cast<std::uint64_t>(at.value()));
+  std::size_t i = static_cast<std::size_t>(((h >> 32) * n) >> 32);
+  std::size_t best = i;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t k = 0; k < n; ++k) {
+    const NextHop& hop = hops[i];
+    const double load = load_[lanes_->first(hop.arc) + static_cast<std::size_t>(std::max<int>(hop.cable, 0))];
+    if (load < least) {
+      least = load;
+      best = i;
+    }
+    i = i + 1 == n ? 0 : i + 1;
+  }
+  return best;
+}
+
+// The NIC's own cables, then one leg from each switch they lead to, kept for all flows between the same switches,
+// then the cables of the destination.
+void FlowRouter::spray(VertexId exit, VertexId enter) {
+  EqualCostPaths& paths = routes_.network_paths();
+  starts_.clear();
+  const std::span<const NextHop> own = paths.forwards(exit) ? std::span<const NextHop>() : paths.next_hops(exit, enter);
+  if (paths.forwards(exit)) {
+    starts_.push_back({exit, 1.0});
+  } else {
+    uses_.clear();
+    Seconds latency;
+    for (const NextHop& hop : own) {
+      const double part = 1.0 / static_cast<double>(own.size());
+      uses_.push_back({hop.arc, hop.cable, part});
+      latency = max(latency, arc_latency(cluster_, hop.arc));
+      starts_.push_back({hop.to, part});
+    }
+    path_.push_back({set_.add_leg(uses_, latency), 1.0});
+  }
+  if (starts_.empty()) {
+    no_way(exit, enter, to_string(routes_.network()));
+  }
+  std::vector<ArcUse> last;
+  Seconds latency;
+  for (const Arrival& start : starts_) {
+    const SprayedLeg& leg = sprayed_leg(start.at, enter);
+    if (!set_.uses(leg.leg).empty()) {
+      path_.push_back({leg.leg, start.share});
+    }
+    for (const Arrival& end : leg.arrivals) {
+      const std::span<const NextHop> hops = paths.next_hops(end.at, enter);  // empty where `enter` forwards
+      for (const NextHop& hop : hops) {
+        last.push_back({hop.arc, hop.cable, start.share * end.share / static_cast<double>(hops.size())});
+        latency = max(latency, arc_latency(cluster_, hop.arc));
+      }
+    }
+  }
+  if (!last.empty()) {
+    path_.push_back({set_.add_leg(last, latency), 1.0});
+  }
+}
+
+const FlowRouter::SprayedLeg& FlowRouter::sprayed_leg(VertexId from_switch, VertexId enter) {
+  EqualCostPaths& paths = routes_.network_paths();
+  // A destination that forwards is not in one class with what hangs on it: it is where the leg ends.
+  const std::int32_t last = paths.forwards(enter) ? -1 - enter.value() : paths.destination_class(enter);
+  const auto [found, is_new] = sprayed_.try_emplace(pair_key(from_switch.value(), last));
+  if (is_new) {
+    if (!spreader_.spread(paths, from_switch, enter, true)) {
+      no_way(from_switch, enter, to_string(routes_.network()));
+    }
+    found->second = {set_.add_leg(spreader_.uses(), spreader_.latency()), spreader_.arrivals()};
+  }
+  return found->second;
+}
+
+void FlowRouter::no_way(VertexId from, VertexId to, std::string_view over) const {
+  throw Error(fmt::format("no path over {}", over),
+              cluster_.vertex(from).name + " - " + cluster_.vertex(to).name,
+              "trainyard topology shows which parts of the cluster hang together");
+}
+
+}  // namespace trainyard::simulator
