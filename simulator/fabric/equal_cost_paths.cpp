@@ -327,8 +327,8 @@ std::span<const NextHop> EqualCostPaths::next_hops(VertexId at, VertexId destina
     return scratch_;
   }
   const Table& entry = table(wanted);
-  const auto t = static_cast<std::size_t>(transit_[at.at()] -
-                                          component_first_[static_cast<std::size_t>(component_[at.at()])]);
+  const auto t =
+      static_cast<std::size_t>(transit_[at.at()] - component_first_[static_cast<std::size_t>(component_[at.at()])]);
   if (entry.distance[t] == 0) {
     scratch_.clear();
     for (const NextHop& hop : links_of(destination)) {

@@ -1,7 +1,8 @@
 // EqualCostPaths: all shortest paths over one kind of link, as next hops. Three serve a cluster: the cables of a
 // network, the NVLinks, and what else is inside hosts.
 //
-//   hops(v, d) = links on a shortest path;  next hops of v to d = links to a neighbour u with hops(u, d) = hops(v, d) - 1
+//   hops(v, d) = links on a shortest path;  next hops of v to d = links to a neighbour u with hops(u, d) = hops(v, d) -
+//   1
 //
 // Switches forward (fabric switches, NVSwitches, PCIe switches, CPUs); an endpoint (GPU, NIC, storage) forwards only
 // where it is linked to another endpoint directly, as in a torus of NICs or NVLinks without a switch. Destinations
@@ -85,7 +86,7 @@ class EqualCostPaths {
   std::vector<std::int32_t> class_of_;  // by vertex; -1 where it can't be reached
   std::vector<std::int32_t> position_;  // by vertex
   std::vector<std::vector<VertexId>> class_switches_;
-  std::vector<Table> tables_;            // by class
+  std::vector<Table> tables_;             // by class
   std::vector<std::int32_t> last_group_;  // by transit vertex: most destinations share the way up
   std::vector<Group> groups_;
   std::vector<NextHop> members_;

@@ -125,11 +125,10 @@ FairShare max_min_rates(const Cluster& cluster, const FlowSet& flows) {
   for (std::size_t i = 0; i < flows.flows().size(); ++i) {
     share.rate.push_back(from_si<BytesPerSecond>(filling.rate(problem.column_of[i]) * problem.part[i]));
   }
-  share.bottleneck = BottleneckFinder(flows, lanes, problem).find([&](std::uint32_t column) {
-    return filling.bottleneck(column);
-  });
-  share.load = quantities<BytesPerSecond>(
-      amount_by_arc(cluster, flows, [&](std::size_t i) { return share.rate[i].si(); }));
+  share.bottleneck =
+      BottleneckFinder(flows, lanes, problem).find([&](std::uint32_t column) { return filling.bottleneck(column); });
+  share.load =
+      quantities<BytesPerSecond>(amount_by_arc(cluster, flows, [&](std::size_t i) { return share.rate[i].si(); }));
   return share;
 }
 

@@ -27,14 +27,14 @@ class FlowEvolution {
 
  private:
   struct Column {
-    double left = 0.0;       // bytes at `since`
-    double since = 0.0;      // of the present rate
-    double finish = 0.0;     // at the present rate
+    double left = 0.0;        // bytes at `since`
+    double since = 0.0;       // of the present rate
+    double finish = 0.0;      // at the present rate
     double held_since = 0.0;  // by the present bottleneck
     double longest_held = -1.0;
     std::uint32_t held_by = SharingProblem::kNone;
     std::uint32_t longest = SharingProblem::kNone;
-    std::uint32_t version = 0;  // of `finish`
+    std::uint32_t version = 0;      // of `finish`
     std::uint32_t affected_in = 0;  // event in which it is solved again
     double old_rate = 0.0;
     bool ended = false;

@@ -34,8 +34,8 @@ FlowRouter::FlowRouter(Routes& routes, const RoutingPolicy& policy)
 
 FlowSet FlowRouter::take() {
   if (bounced_ > 0) {
-    set_.notes.push_back(
-        fmt::format("{} pairs of GPU and NIC without GPUDirect RDMA: their data bounces through host memory", bounced_));
+    set_.notes.push_back(fmt::format(
+        "{} pairs of GPU and NIC without GPUDirect RDMA: their data bounces through host memory", bounced_));
   }
   return std::move(set_);
 }
@@ -65,8 +65,7 @@ bool FlowRouter::takes_the_path_of(const Flow& last, const Flow& flow) const {
   const bool one_path = policy_.kind == RoutingKind::kSpray || policy_.kind == RoutingKind::kStatic ||
                         (policy_.kind == RoutingKind::kHash && !policy_.hash_queue_pair);
   return one_path && last.source == flow.source && last.destination == flow.destination &&
-         last.source_nic == flow.source_nic && last.destination_nic == flow.destination_nic &&
-         last.relay == flow.relay;
+         last.source_nic == flow.source_nic && last.destination_nic == flow.destination_nic && last.relay == flow.relay;
 }
 
 bool FlowRouter::route_inside(VertexId source, const Flow& flow) {
@@ -155,8 +154,8 @@ std::optional<VertexId> FlowRouter::cpu_of_bounce(VertexId device, VertexId nic)
     return std::nullopt;
   }
   const DeviceTypeId type = cluster_.vertex(nic).type;
-  const bool capable = type.at() >= cluster_.device_types().size() ||
-                       cluster_.device_types()[type.at()].gpudirect.value_or(true);
+  const bool capable =
+      type.at() >= cluster_.device_types().size() || cluster_.device_types()[type.at()].gpudirect.value_or(true);
   EqualCostPaths& paths = routes_.host_paths();
   std::optional<VertexId> cpu;
   bool coherent = false;
@@ -295,8 +294,7 @@ const FlowRouter::SprayedLeg& FlowRouter::sprayed_leg(VertexId from_switch, Vert
 }
 
 void FlowRouter::no_way(VertexId from, VertexId to, std::string_view over) const {
-  throw Error(fmt::format("no path over {}", over),
-              cluster_.vertex(from).name + " - " + cluster_.vertex(to).name,
+  throw Error(fmt::format("no path over {}", over), cluster_.vertex(from).name + " - " + cluster_.vertex(to).name,
               "trainyard topology shows which parts of the cluster hang together");
 }
 

@@ -39,8 +39,8 @@ class ProgressiveFilling {
 
  private:
   struct Row {
-    double room = 0.0;     // capacity less what is fixed
-    double slope = 0.0;    // bytes a second per level, of open columns
+    double room = 0.0;   // capacity less what is fixed
+    double slope = 0.0;  // bytes a second per level, of open columns
     std::uint32_t open = 0;
   };
   struct Candidate {

@@ -39,9 +39,8 @@ Routes::Routes(const Cluster& cluster, const ClusterGraph& graph, Network networ
       nvlink_paths_(cluster, graph, is_nvlink),
       host_paths_(cluster, graph, is_host_link),
       gpu_position_(cluster.vertices().size(), 0) {
-  host_nics_ = by_host([&](VertexId v, VertexKind kind) {
-    return kind == VertexKind::kNic && network_paths_.touches(v);
-  });
+  host_nics_ =
+      by_host([&](VertexId v, VertexKind kind) { return kind == VertexKind::kNic && network_paths_.touches(v); });
   host_cpus_ = by_host([](VertexId, VertexKind kind) { return kind == VertexKind::kCpu; });
   const Hosts gpus = by_host([](VertexId, VertexKind kind) { return kind == VertexKind::kGpu; });
   for (std::size_t host = 0; host + 1 < gpus.first.size(); ++host) {
@@ -109,8 +108,8 @@ std::vector<VertexId> Routes::nics(VertexId device) {
 std::optional<VertexId> Routes::nearest_cpu(VertexId device) {
   std::optional<VertexId> nearest;
   std::int32_t least = std::numeric_limits<std::int32_t>::max();
-  for (const VertexId cpu : host_paths_.touches(device) ? host_cpus_.of(host_paths_.component(device))
-                                                        : std::span<const VertexId>()) {
+  for (const VertexId cpu :
+       host_paths_.touches(device) ? host_cpus_.of(host_paths_.component(device)) : std::span<const VertexId>()) {
     const std::int32_t hops = host_paths_.hops(device, cpu).value_or(least);
     if (hops < least) {
       least = hops;

@@ -30,7 +30,9 @@ struct Load {
 struct LoadTable {
   std::vector<std::uint32_t> first = {0};
   std::vector<Load> loads;
-  std::span<const Load> operator[](std::size_t i) const { return {loads.data() + first[i], loads.data() + first[i + 1]}; }
+  std::span<const Load> operator[](std::size_t i) const {
+    return {loads.data() + first[i], loads.data() + first[i + 1]};
+  }
   std::size_t size() const { return first.size() - 1; }
 };
 
