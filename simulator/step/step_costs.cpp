@@ -46,7 +46,7 @@ class Pricer {
   Nanoseconds compute(const Instruction& instruction) {
     Nanoseconds time = bounded_nanoseconds(kernels_.time(instruction.operations));
     if (instruction.segment) {
-      time += segment(*instruction.segment, pass_of(instruction.kind).value_or(Pass::kForward), instruction.accumulate);
+      time += segment(*instruction.segment, pass_of(instruction.kind), instruction.accumulate);
     }
     return time;
   }
