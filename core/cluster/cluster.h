@@ -50,6 +50,7 @@ class Cluster {
   const std::vector<Cable>& cables() const { return cables_; }
 
   const Vertex& vertex(VertexId id) const { return vertices_[id.at()]; }
+  Vertex& vertex(VertexId id) { return vertices_[id.at()]; }  // to label one: rail, plane, pod
   const Link& link(LinkId id) const { return links_[id.at()]; }
   Link& link(LinkId id) { return links_[id.at()]; }  // to degrade one; ends must stay
   const DeviceType& type(VertexId id) const { return device_types_[vertex(id).type.at()]; }

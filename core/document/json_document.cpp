@@ -147,11 +147,15 @@ class DocumentBuilder : public nlohmann::json_sax<json> {
 
 }  // namespace
 
-ObjectReader parse_json_object(const std::string& text, const std::string& where) {
+json parse_json(const std::string& text, const std::string& where) {
   DocumentBuilder builder(text, where);
   const bool parsed = json::sax_parse(text, &builder);
   check(parsed, "the builder throws instead of stopping the parser");
-  const auto root = std::make_shared<const json>(builder.take());
+  return builder.take();
+}
+
+ObjectReader parse_json_object(const std::string& text, const std::string& where) {
+  const auto root = std::make_shared<const json>(parse_json(text, where));
   if (!root->is_object()) {
     throw Error(std::string("holds ") + json_type_name(*root) + ", not an object", where,
                 "start with { and end with }");

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "core/document/object_reader.h"
@@ -17,6 +18,9 @@
 namespace trainyard {
 
 constexpr int kNestingLimit = 100;
+
+// Any top-level value, as nlohmann's, for files of others that ObjectReader's strictness doesn't fit.
+nlohmann::json parse_json(const std::string& text, const std::string& where);
 
 // The top-level object of a text; any other top-level value is an Error. `where` names the text.
 ObjectReader parse_json_object(const std::string& text, const std::string& where);
