@@ -39,13 +39,16 @@ FabricDraft::End FabricDraft::add_switch(Switch of) {
 FabricDraft::End FabricDraft::add_endpoint(const std::string& host, const std::string& nic,
                                            std::optional<std::int32_t> rail) {
   check_room();
-  const auto [found, is_new] = host_index_.try_emplace(host, hosts_.size());
-  if (is_new) {
-    host_order_.push_back(hosts_.size());
-    hosts_.push_back(host);
-  }
   items_.push_back({false, endpoints_.size()});
-  endpoints_.push_back({found->second, nic, rail});
+  endpoints_.push_back({std::nullopt, nic, rail});
+  if (!host.empty()) {
+    const auto [found, is_new] = host_index_.try_emplace(host, hosts_.size());
+    if (is_new) {
+      host_order_.push_back(hosts_.size());
+      hosts_.push_back(host);
+    }
+    endpoints_.back().host = found->second;
+  }
   return items_.size() - 1;
 }
 
@@ -114,9 +117,11 @@ Cluster FabricDraft::finish(std::string name) && {
 void FabricDraft::place_endpoints(Cluster& cluster, UniqueNames& unique, std::vector<VertexId>& vertex) const {
   const DeviceTypeId nic_type = cluster.add_device_type({.name = "NIC"});
   std::vector<std::vector<End>> of_host(hosts_.size());
+  std::vector<End> of_no_host;
   for (End end = 0; end < items_.size(); ++end) {
     if (!items_[end].is_switch) {
-      of_host[endpoints_[items_[end].index].host].push_back(end);
+      const auto host = endpoints_[items_[end].index].host;
+      (host ? of_host[*host] : of_no_host).push_back(end);
     }
   }
   for (const std::size_t host : host_order_) {
@@ -178,7 +183,7 @@ void FabricDraft::set_leaf_rails(Cluster& cluster, const std::vector<VertexId>& 
   std::map<End, std::set<std::optional<std::int32_t>>> rails;
   for (const Cables& cable : cables_) {
     for (const auto& [leaf, nic] : {std::pair(cable.a, cable.b), std::pair(cable.b, cable.a)}) {
-      if (items_[leaf].is_switch && !items_[nic].is_switch) {
+      if (items_[leaf].is_switch && !items_[nic].is_switch && endpoints_[items_[nic].index].host) {
         rails[leaf].insert(endpoints_[items_[nic].index].rail);
       }
     }

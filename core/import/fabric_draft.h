@@ -32,7 +32,7 @@ class FabricDraft {
     std::optional<std::int32_t> pod;
   };
   End add_switch(Switch of);
-  // `nic` empty: stands for all NICs of the host.
+  // `nic` empty: stands for all NICs of the host. `host` empty: not known.
   End add_endpoint(const std::string& host, const std::string& nic, std::optional<std::int32_t> rail = std::nullopt);
   void add_cables(End a, End b, BytesPerSecond rate, std::int32_t width);
 
@@ -41,7 +41,7 @@ class FabricDraft {
 
  private:
   struct Endpoint {
-    std::size_t host;
+    std::optional<std::size_t> host;
     std::string nic;
     std::optional<std::int32_t> rail;
   };

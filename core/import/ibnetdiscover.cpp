@@ -12,6 +12,7 @@
 #include "core/import/bus_rates.h"
 #include "core/import/fabric_draft.h"
 #include "core/import/limits.h"
+#include "core/import/nic_match.h"
 #include "core/import/text_lines.h"
 
 namespace trainyard {
@@ -164,12 +165,6 @@ class FabricReader {
     return std::pair(std::string(found[0]), std::string(found[1]));
   }
 
-  static std::optional<std::int32_t> number_at_end(const std::string& name) {
-    const std::size_t digits = name.find_last_not_of("0123456789") + 1;
-    const auto number = whole_number(std::string_view(name).substr(digits), 0, 1023);
-    return number ? std::optional<std::int32_t>(static_cast<std::int32_t>(*number)) : std::nullopt;
-  }
-
   // "MF0;A09-P1-IBLEAF-04-04:MQM9701/U1" -> the name A09-P1-IBLEAF-04-04, the type MQM9701.
   FabricDraft::Switch switch_of(const std::string& id, const Device& device) const {
     FabricDraft::Switch of{.name = id, .type = "InfiniBand switch", .ports = device.ports};
@@ -198,12 +193,14 @@ class FabricReader {
       return existing->second;
     }
     const auto named = host_and_nic(device.description);
-    std::string host = named ? named->first : id;
-    std::string nic = named ? named->second : "hca";
-    if (!named) {
+    // A description that names no host: which host it is in isn't known. ibsim's files have no descriptions.
+    const bool unknown = !named && !device.description.empty();
+    std::string host = named ? named->first : unknown ? "" : id;
+    std::string nic = named ? named->second : unknown ? id : "hca0";
+    const auto rail = named ? nic_number(nic) : std::nullopt;
+    if (unknown) {
       unnamed_adapters_.insert(id);
     }
-    const auto rail = named ? number_at_end(nic) : std::nullopt;
     if (used_ports_[id].size() > 1) {
       nic += ":" + std::to_string(port);
     }
@@ -266,7 +263,7 @@ class FabricReader {
       cluster.notes.push_back(unreported_rates_note());
     }
     if (!unnamed_adapters_.empty()) {
-      cluster.notes.push_back("adapters whose description names no host, each counted as a host of its own: " +
+      cluster.notes.push_back("adapters whose description names no host, ends of the fabric outside any host: " +
                               std::to_string(unnamed_adapters_.size()));
     }
     const auto aggregation = std::count_if(devices_.begin(), devices_.end(),

@@ -6,7 +6,7 @@
 //
 // A cable is listed by both its ends; once is enough. Lane rates in Gb/s: SDR 2, DDR 4, QDR 8, FDR10 10, FDR 13.64,
 // EDR 25, HDR 50, NDR 100, XDR 200 (after line coding; InfiniBand Architecture Specification). Adapters whose
-// description names no host are hosts of their own; aggregation nodes (SHARP, inside switches) are left out.
+// description names no host are ends outside any host; aggregation nodes (SHARP, inside switches) are left out.
 // The adapter's number is taken for its rail where each leaf's adapters have one number.
 #pragma once
 

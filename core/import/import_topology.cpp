@@ -18,15 +18,6 @@ namespace trainyard {
 
 namespace {
 
-std::string known_kinds() {
-  std::string names;
-  for (int i = 0; i < kTopologyKinds; ++i) {
-    names += names.empty() ? "" : ", ";
-    names += to_string(static_cast<TopologyKind>(i));
-  }
-  return names;
-}
-
 [[noreturn]] void refuse(TopologyKind kind, const std::string& where) {
   if (kind == TopologyKind::kNcclTestsResult) {
     throw Error("is a result of nccl-tests or a like benchmark, not a topology", where,
@@ -37,7 +28,7 @@ std::string known_kinds() {
                 "hand in the dump that NCCL_TOPO_DUMP_FILE=topo.xml makes; `trainyard validate --anchor` takes results "
                 "of nccl-tests");
   }
-  const std::string hint = "known kinds: " + known_kinds() + "; `trainyard collect` gathers them on a node";
+  const std::string hint = "known kinds: " + importable_kinds() + "; `trainyard collect` gathers them on a node";
   if (kind == TopologyKind::kOtherXml) {
     throw Error("is XML, but neither NCCL's <system> nor hwloc's <topology>", where, hint);
   }
@@ -73,6 +64,15 @@ Cluster import_topology(std::string_view text, const std::string& where) {
     default:
       refuse(kind, where);
   }
+}
+
+std::string importable_kinds() {
+  std::string names;
+  for (int i = 0; i < kTopologyKinds; ++i) {
+    names += names.empty() ? "" : ", ";
+    names += to_string(static_cast<TopologyKind>(i));
+  }
+  return names;
 }
 
 Cluster read_any_topology(const std::filesystem::path& file) {

@@ -14,6 +14,7 @@ namespace trainyard {
 
 // `where` names the text in Errors.
 Cluster import_topology(std::string_view text, const std::string& where);
+std::string importable_kinds();  // for messages: "NCCL topology XML, hwloc XML, ..."
 Cluster read_any_topology(const std::filesystem::path& file);
 
 }  // namespace trainyard
