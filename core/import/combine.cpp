@@ -8,11 +8,9 @@
 
 #include "core/error.h"
 #include "core/import/bus_rates.h"
-#include "core/import/fabric_draft.h"
 #include "core/import/limits.h"
 #include "core/import/nic_match.h"
 #include "core/import/text_lines.h"
-#include "core/units/format_quantity.h"
 
 namespace trainyard {
 
@@ -246,15 +244,8 @@ class Combiner {
   }
 
   void add_notes() {
-    const bool filled_in = unreported_ && fastest();
     for (const std::string& note : fabric_.notes) {
-      if (!filled_in || note != unreported_rates_note()) {
-        cluster_.notes.push_back("fabric: " + note);
-      }
-    }
-    if (filled_in) {
-      cluster_.notes.push_back("fabric: the file gives no rates: each cable counts as the node's fastest NIC, " +
-                               format_quantity(*fastest()));
+      cluster_.notes.push_back("fabric: " + note);
     }
     for (const std::string& note : node_.notes) {
       cluster_.notes.push_back("node: " + note);

@@ -271,7 +271,7 @@ class FabricReader {
     if (aggregation > 0) {
       cluster.notes.push_back("aggregation nodes inside switches (SHARP), left out: " + std::to_string(aggregation));
     }
-    cluster.notes.push_back(unknown_cable_note());
+    cluster.notes.push_back(unknown_lengths_note());
   }
 
   TextLines lines_;

@@ -69,7 +69,7 @@ class GraphReader {
   Cluster finish() && {
     Cluster cluster = std::move(draft_).finish("fabric");
     cluster.notes.push_back(unreported_rates_note());
-    cluster.notes.push_back(unknown_cable_note());
+    cluster.notes.push_back(unknown_lengths_note());
     return cluster;
   }
 

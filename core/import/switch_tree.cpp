@@ -30,7 +30,7 @@ class TreeBuilder {
     Cluster cluster = std::move(draft_).finish("fabric");
     cluster.notes.push_back(unreported_rates_note());
     cluster.notes.emplace_back("the file gives no numbers of cables between switches: counted as not oversubscribed");
-    cluster.notes.push_back(unknown_cable_note());
+    cluster.notes.push_back(unknown_lengths_note());
     return cluster;
   }
 

@@ -1,0 +1,151 @@
+#include "simulator/collective/flow_wire.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/error.h"
+#include "simulator/collective/flow_site.h"
+#include "simulator/fabric/fair_share.h"
+
+namespace trainyard::simulator {
+
+namespace {
+
+// So large that latencies on the way don't count beside it.
+constexpr double kReferenceSize = 1e15;
+
+double median(std::vector<double> values) {
+  if (values.empty()) {
+    return 0.0;
+  }
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+FlowSet routed(CollectiveFabric& fabric, const std::vector<Flow>& flows, const std::vector<FixedFlow>& fixed,
+               const RoutingPolicy& policy) {
+  FlowSet set = fabric.routes().route(flows, policy);
+  for (const FixedFlow& flow : fixed) {
+    const LegUse leg = {set.add_leg(flow.uses, Seconds()), 1.0};
+    set.add(flow.flow, std::span<const LegUse>(&leg, 1));
+  }
+  return set;
+}
+
+Drain drained(const FlowTimes& times) {
+  Drain drain;
+  const auto last = std::max_element(times.finish.begin(), times.finish.end());
+  if (last != times.finish.end()) {
+    drain.seconds = last->si() / kReferenceSize;
+    drain.bottleneck = times.bottleneck[static_cast<std::size_t>(last - times.finish.begin())];
+  }
+  return drain;
+}
+
+// The busiest link of the usual node; of a chain's, the root's, which passes on more than others.
+double usual_inside(const CollectiveFabric& fabric, const FlowTimes& times, CollectiveOp op) {
+  const Cluster& cluster = fabric.cluster();
+  std::unordered_map<std::int32_t, double> busiest;
+  for (std::size_t a = 0; a < times.carried.size(); ++a) {
+    if (times.carried[a].si() > 0.0) {
+      const ArcId arc(static_cast<std::int64_t>(a));
+      double& most = busiest[fabric.domains().of(cluster.tail(arc))];
+      most = std::max(most, (times.carried[a] / cluster.bandwidth(arc)).si());
+    }
+  }
+  std::vector<double> seconds;
+  seconds.reserve(busiest.size());
+  for (const auto& [domain, time] : busiest) {
+    seconds.push_back(time / kReferenceSize);
+  }
+  if (!seconds.empty() && (op == CollectiveOp::kBroadcast || op == CollectiveOp::kReduce)) {
+    return *std::max_element(seconds.begin(), seconds.end());
+  }
+  return median(std::move(seconds));
+}
+
+// The usual NIC's load over its rate, in the busier direction; by what flows say, or by what its cables carry.
+double usual_across(CollectiveFabric& fabric, const CollectiveFlows& flows) {
+  const Cluster& cluster = fabric.cluster();
+  std::unordered_map<std::int32_t, double> out;
+  std::unordered_map<std::int32_t, double> in;
+  for (const Flow& flow : flows.across) {
+    if (*flow.source_nic != *flow.destination_nic) {
+      out[flow.source_nic->value()] += flow.bytes.si();
+      in[flow.destination_nic->value()] += flow.bytes.si();
+    }
+  }
+  for (const FixedFlow& fixed : flows.across_fixed) {
+    if (cluster.vertex(fixed.flow.source).kind == VertexKind::kNic) {
+      out[fixed.flow.source.value()] += fixed.flow.bytes.si();
+    }
+  }
+  std::vector<double> seconds;
+  const auto add = [&](std::int32_t nic, double bytes) {
+    const double rate = nic_rate(cluster, fabric.graph(), VertexId(nic), fabric.routes().network()).si();
+    seconds.push_back(bytes / rate / kReferenceSize);
+  };
+  for (const auto& [nic, bytes] : out) {
+    const auto arriving = in.find(nic);
+    add(nic, std::max(bytes, arriving == in.end() ? 0.0 : arriving->second));
+  }
+  for (const auto& [nic, bytes] : in) {
+    if (!out.contains(nic)) {
+      add(nic, bytes);
+    }
+  }
+  return median(std::move(seconds));
+}
+
+void add_notes(std::vector<std::string>& notes, const std::vector<std::string>& more) {
+  for (const std::string& note : more) {
+    if (std::find(notes.begin(), notes.end(), note) == notes.end()) {
+      notes.push_back(note);
+    }
+  }
+}
+
+}  // namespace
+
+WireTime wire_time(CollectiveFabric& fabric, std::span<const GroupLayout> groups, const WireQuestion& question) {
+  FlowWriter writer(fabric.cluster(), fabric.graph(), question.setup);
+  for (const GroupLayout& group : groups) {
+    add_collective(writer, question.algorithm, question.op, group, kReferenceSize);
+  }
+  const CollectiveFlows flows = writer.take();
+  WireTime wire;
+  wire.notes = flows.notes;
+  if (!flows.inside.empty() || !flows.inside_fixed.empty()) {
+    const FlowSet set = routed(fabric, flows.inside, flows.inside_fixed, question.routing);
+    const FlowTimes times = run_flows(fabric.cluster(), set);
+    wire.inside = drained(times);
+    wire.usual_inside = usual_inside(fabric, times, question.op);
+    add_notes(wire.notes, set.notes);
+  }
+  if (flows.across.empty() && flows.across_fixed.empty()) {
+    return wire;
+  }
+  wire.usual_across = usual_across(fabric, flows);
+  RoutingPolicy policy = question.routing;
+  const int seeds = policy.kind == RoutingKind::kHash ? std::max(question.seeds, 1) : 1;
+  for (int seed = 0; seed < seeds; ++seed, ++policy.seed) {
+    const FlowSet set = routed(fabric, flows.across, flows.across_fixed, policy);
+    wire.across.push_back(drained(run_flows(fabric.cluster(), set)));
+    add_notes(wire.notes, set.notes);
+  }
+  return wire;
+}
+
+Drain together(const WireTime& wire, const WireOverhead& overhead, std::size_t seed) {
+  Drain inside = wire.inside;
+  inside.seconds *= overhead.inside;
+  if (seed >= wire.across.size()) {
+    return inside;
+  }
+  Drain across = wire.across[seed];
+  across.seconds *= overhead.across;
+  return inside.seconds > across.seconds ? inside : across;
+}
+
+}  // namespace trainyard::simulator
