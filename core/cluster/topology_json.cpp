@@ -40,6 +40,9 @@ ordered_json to_json(const DeviceType& type) {
   if (type.ports) {
     object["ports"] = *type.ports;
   }
+  if (type.port_rate) {
+    object["port_bytes_per_second"] = type.port_rate->si();
+  }
   if (!type.source.empty()) {
     object["source"] = type.source;
   }
@@ -131,6 +134,9 @@ DeviceType read_device_type(ObjectReader& reader) {
   }
   type.gpudirect = reader.optional_boolean("gpudirect");
   type.ports = reader.optional_small_integer("ports", 1);
+  if (const std::optional<double> rate = reader.optional_number("port_bytes_per_second", 0.0)) {
+    type.port_rate = from_si<BytesPerSecond>(*rate);
+  }
   type.source = reader.optional_text("source").value_or("");
   return type;
 }

@@ -26,6 +26,17 @@ DeviceTypeId Assembler::device(std::string_view name) {
   return types_.emplace(std::string(name), cluster_.add_device_type(devices_.find(name))).first->second;
 }
 
+DeviceTypeId Assembler::nic_device(std::string_view name, BytesPerSecond port_rate) {
+  const std::string key = fmt::format("{} {}", name, port_rate.si());
+  const auto known = types_.find(key);
+  if (known != types_.end()) {
+    return known->second;
+  }
+  DeviceType type = devices_.find(name);
+  type.port_rate = port_rate;
+  return types_.emplace(key, cluster_.add_device_type(std::move(type))).first->second;
+}
+
 DeviceTypeId Assembler::bare_device(std::string_view name, std::string_view source) {
   const auto known = types_.find(name);
   if (known != types_.end()) {

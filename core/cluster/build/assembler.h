@@ -34,6 +34,7 @@ class Assembler {
 
   // Of models/cables/devices.json, or a bare name for what has no figures there (GPUs).
   DeviceTypeId device(std::string_view name);
+  DeviceTypeId nic_device(std::string_view name, BytesPerSecond port_rate);
   DeviceTypeId bare_device(std::string_view name, std::string_view source);
 
   // A switch of the fabric; attributes are set on the vertex returned by value before adding.

@@ -82,8 +82,12 @@ class HostBuilder {
   }
 
   void add_nics() {
+    if (type_.nics == 0) {
+      return;
+    }
+    const DeviceTypeId device = assembler_.nic_device(type_.nic, type_.nic_rate);
     for (int i = 0; i < type_.nics; ++i) {
-      const VertexId nic = add(VertexKind::kNic, "nic" + std::to_string(i), assembler_.device(type_.nic), i);
+      const VertexId nic = add(VertexKind::kNic, "nic" + std::to_string(i), device, i);
       host_.nics.push_back(nic);
       const VertexId root = pcie_switches_.empty()
                                 ? cpu_of(i, type_.nics)
@@ -94,8 +98,12 @@ class HostBuilder {
   }
 
   void add_front_nics() {
+    if (type_.front_nics == 0) {
+      return;
+    }
+    const DeviceTypeId device = assembler_.nic_device(type_.front_nic, type_.front_rate);
     for (int i = 0; i < type_.front_nics; ++i) {
-      const VertexId nic = add(VertexKind::kNic, "front" + std::to_string(i), assembler_.device(type_.front_nic));
+      const VertexId nic = add(VertexKind::kNic, "front" + std::to_string(i), device);
       host_.front_nics.push_back(nic);
       assembler_.pcie(nic, cpu_of(i, type_.front_nics), type_.pcie_generation);
     }

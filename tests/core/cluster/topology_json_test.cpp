@@ -41,6 +41,7 @@ TEST(TopologyJson, KeepsEveryOptionalFieldAndUnequalRates) {
   type.hop_latency = from_si<Seconds>(1.0 / 3.0);
   type.gpudirect = true;
   type.ports = 7;
+  type.port_rate = from_si<BytesPerSecond>(50e9 / 3.0);
   type.source = "somewhere";
   const DeviceTypeId id = cluster.add_device_type(type);
   const NodeId node = cluster.add_node("n");
