@@ -1,14 +1,22 @@
-// Times routing and max-min sharing, and compares with SimGrid where it was found.
-// Usage: fabric_bench [QUICK]
+// Times routing and max-min sharing of many flows, and compares with SimGrid's on the same flow sets.
+// Usage: fabric_bench [SIMGRID_FLOWS]     (the program built from simgrid_flows.cpp; without it no comparison)
+//
+// Times are CPU seconds (user and system) of this process: tables, routing, sharing; clusters are built before.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "simulator/bench/bench_fabrics.h"
+#include "core/cluster/builder.h"
+#include "core/error.h"
+#include "simulator/bench/fat_tree.h"
+#include "simulator/bench/flow_patterns.h"
 #include "simulator/fabric/fair_share.h"
 #include "simulator/fabric/routing.h"
 
@@ -31,25 +39,26 @@ long peak_mib() {
 }
 
 // Rings over every 16th node (16 pipeline stages), one per GPU position: 128 rings of 128 GPUs, 8 channels each.
-std::vector<Flow> data_parallel_rings(const Cluster& cluster, int stages, int channels, bool coupled) {
+std::vector<Flow> data_parallel_rings(const Cluster& cluster, bool coupled) {
+  constexpr std::size_t kGpus = 8;
+  constexpr std::size_t kStages = 16;
+  constexpr std::size_t kChannels = 8;
   const std::vector<VertexId> gpus = cluster.gpus();
-  const int nodes = static_cast<int>(gpus.size()) / 8;
-  const int members = nodes / stages;
+  const std::size_t members = gpus.size() / kGpus / kStages;
   std::vector<Flow> flows;
-  flows.reserve(gpus.size() * static_cast<std::size_t>(channels));
-  for (int stage = 0; stage < stages; ++stage) {
-    for (int g = 0; g < 8; ++g) {
-      for (int m = 0; m < members; ++m) {
-        const auto gpu = [&](int member) {
-          return gpus[static_cast<std::size_t>(((member % members) * stages + stage) * 8 + g)];
-        };
-        for (int c = 0; c < channels; ++c) {
-          Flow flow{.source = gpu(m), .destination = gpu(m + 1), .bytes = 64_MiB, .channel = c};
-          if (coupled) {
-            flow.coupled_group = (stage * 8 + g) * channels + c;
-          }
-          flows.push_back(flow);
+  flows.reserve(gpus.size() * kChannels);
+  for (std::size_t ring = 0; ring < kStages * kGpus; ++ring) {
+    const auto member = [&](std::size_t m) {
+      return gpus[(m % members * kStages + ring / kGpus) * kGpus + ring % kGpus];
+    };
+    for (std::size_t m = 0; m < members; ++m) {
+      for (std::size_t c = 0; c < kChannels; ++c) {
+        Flow flow{.source = member(m), .destination = member(m + 1), .bytes = 64_MiB};
+        flow.channel = static_cast<std::int32_t>(c);
+        if (coupled) {
+          flow.coupled_group = static_cast<std::int32_t>(ring * kChannels + c);
         }
+        flows.push_back(flow);
       }
     }
   }
@@ -57,33 +66,144 @@ std::vector<Flow> data_parallel_rings(const Cluster& cluster, int stages, int ch
 }
 
 void time_rings() {
-  double t0 = cpu_seconds();
-  const Cluster cluster = rail_fabric(64, 50_GBps);
-  double t1 = cpu_seconds();
+  const double t0 = cpu_seconds();
+  const Cluster cluster = build_cluster("superpod-h100:su=64,front-end=no");
+  const double t1 = cpu_seconds();
   const ClusterGraph graph(cluster);
-  double t2 = cpu_seconds();
-  fmt::print("cluster {:.0f} ms, graph {:.0f} ms, {} MiB\n", 1e3 * (t1 - t0), 1e3 * (t2 - t1), peak_mib());
-  for (const bool coupled : {false, true}) {
-    for (const RoutingKind kind :
-         {RoutingKind::kHash, RoutingKind::kAdaptive, RoutingKind::kSpray, RoutingKind::kStatic}) {
-      const std::vector<Flow> flows = data_parallel_rings(cluster, 16, 8, coupled);
-      t0 = cpu_seconds();
+  const std::vector<Flow> flows = data_parallel_rings(cluster, false);
+  const std::vector<Flow> coupled = data_parallel_rings(cluster, true);
+  fmt::print("Ring all-reduces of 128 data-parallel groups on {}: {} GPUs, {} flows (cluster {:.2f} s, {} MiB)\n",
+             cluster.name, cluster.gpus().size(), flows.size(), t1 - t0, peak_mib());
+  fmt::print("{:<10}{:<9}{:>8}{:>10}{:>10}{:>10}{:>10}{:>12}{:>8}\n", "routing", "flows", "solved", "tables ms",
+             "route ms", "share ms", "total ms", "last end ms", "MiB");
+  for (const RoutingKind kind :
+       {RoutingKind::kHash, RoutingKind::kAdaptive, RoutingKind::kSpray, RoutingKind::kStatic}) {
+    for (const auto* set : {&flows, &coupled}) {
+      const double start = cpu_seconds();
       Routes routes(cluster, graph);
-      t1 = cpu_seconds();
-      const FlowSet set = routes.route(flows, {.kind = kind, .seed = 1});
-      t2 = cpu_seconds();
-      const FlowTimes times = run_flows(cluster, set);
-      const double t3 = cpu_seconds();
-      fmt::print(
-          "{:9} coupled {:d}: {} flows, {} solved: tables {:.0f} ms, route {:.0f} ms, share {:.0f} ms; last {:.3f} ms; "
-          "{} MiB\n",
-          to_string(kind), coupled, flows.size(), times.solved, 1e3 * (t1 - t0), 1e3 * (t2 - t1), 1e3 * (t3 - t2),
-          1e3 * times.last.si(), peak_mib());
+      const double tables = cpu_seconds();
+      const FlowSet routed = routes.route(*set, {.kind = kind, .seed = 1});
+      const double route = cpu_seconds();
+      const FlowTimes times = run_flows(cluster, routed);
+      const double end = cpu_seconds();
+      fmt::print("{:<10}{:<9}{:>8}{:>10.0f}{:>10.0f}{:>10.0f}{:>10.0f}{:>12.3f}{:>8}\n", to_string(kind),
+                 set == &coupled ? "coupled" : "alone", times.solved, 1e3 * (tables - start), 1e3 * (route - tables),
+                 1e3 * (end - route), 1e3 * (end - start), 1e3 * times.last.si(), peak_mib());
     }
   }
+}
+
+struct Timed {
+  double cpu = 0.0;
+  long mib = 0;
+  std::vector<double> finish;  // s
+};
+
+struct Case {
+  int per_leaf = 0;
+  int leaves = 0;
+  int spines = 0;
+  std::string pattern;
+  unsigned waves = 1;
+  double bytes = 64e6;
+};
+
+constexpr double kLatency = 1e-6;  // of a link
+
+Timed run_ours(const Case& it) {
+  const Cluster cluster = fat_tree(it.per_leaf, it.leaves, it.spines, 50_GBps, from_si<Seconds>(kLatency));
+  const ClusterGraph graph(cluster);
+  const std::vector<VertexId> hosts = cluster.of_kind(VertexKind::kNic);
+  Timed timed;
+  const double start = cpu_seconds();
+  Routes routes(cluster, graph);
+  double now = 0.0;
+  for (unsigned wave = 0; wave < it.waves; ++wave) {
+    std::vector<Flow> flows;
+    for (const HostFlow& flow : flow_pattern(it.pattern, static_cast<unsigned>(hosts.size()), wave, it.bytes)) {
+      // SimGrid divides a link by the latency of the flows' paths, as TCP does by round-trip times.
+      const bool same_leaf = static_cast<int>(flow.from) / it.per_leaf == static_cast<int>(flow.to) / it.per_leaf;
+      flows.push_back({.source = hosts[flow.from],
+                       .destination = hosts[flow.to],
+                       .bytes = from_si<Bytes>(std::floor(flow.bytes)),
+                       .weight = same_leaf ? 2.0 : 1.0});
+    }
+    const FlowTimes times = run_flows(cluster, routes.route(flows, {.kind = RoutingKind::kStatic}));
+    for (const Seconds finish : times.finish) {
+      timed.finish.push_back(now + finish.si());
+    }
+    now += times.last.si();
+  }
+  timed.cpu = cpu_seconds() - start;
+  return timed;
+}
+
+// Neutral: what a link is given is what it carries, and no TCP window.
+Timed run_simgrid(const std::string& program, const Case& it) {
+  const std::string command = fmt::format(
+      "{} {} {} {} {} {} {} {} --cfg=network/model:CM02 --cfg=network/latency-factor:1 "
+      "--cfg=network/bandwidth-factor:1 --cfg=network/crosstraffic:0 --cfg=network/TCP-gamma:0 "
+      "--log=root.thres:error",
+      program, it.per_leaf, it.leaves, it.spines, it.pattern, it.waves, it.bytes, kLatency);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> out(popen(command.c_str(), "r"), pclose);
+  Timed timed;
+  std::size_t flows = 0;
+  if (!out || std::fscanf(out.get(), "%lf %ld %zu", &timed.cpu, &timed.mib, &flows) != 3) {
+    throw Error("SimGrid's side didn't run", command);
+  }
+  timed.finish.resize(flows);
+  for (double& finish : timed.finish) {
+    if (std::fscanf(out.get(), "%lf", &finish) != 1) {
+      throw Error("SimGrid's side ended early", command);
+    }
+  }
+  return timed;
+}
+
+// Returns whether the case is as near and as fast as it should be.
+bool compare(const std::string& program, const Case& it) {
+  const Timed ours = run_ours(it);
+  const Timed theirs = run_simgrid(program, it);
+  if (ours.finish.size() != theirs.finish.size()) {
+    throw Error("SimGrid ran another number of flows", it.pattern);
+  }
+  double worst = 0.0;
+  for (std::size_t i = 0; i < ours.finish.size(); ++i) {
+    worst = std::max(worst, std::abs(ours.finish[i] / theirs.finish[i] - 1.0));
+  }
+  const int hosts = it.per_leaf * it.leaves;
+  const double faster = theirs.cpu / std::max(ours.cpu, 1e-6);
+  fmt::print("{:>6} {:<9}{:>9}{:>12.4f}{:>12.3f}{:>9.0f}x{:>13.5f} %\n", hosts, it.pattern, ours.finish.size(),
+             ours.cpu, theirs.cpu, faster, 100.0 * worst);
+  return worst <= 0.01 && (hosts < 4096 || faster >= 20.0);
+}
+
+int compare_with_simgrid(const std::string& program) {
+  fmt::print(
+      "\nSimGrid 3.32 (CM02, neutral) on the same flows: two-level fat trees, half as many spines as hosts a "
+      "leaf\n{:>6} {:<9}{:>9}{:>12}{:>12}{:>10}{:>15}\n",
+      "hosts", "pattern", "flows", "ours cpu s", "SimGrid", "faster", "worst finish");
+  bool good = true;
+  for (const auto& [per_leaf, leaves] : {std::pair(32, 32), std::pair(64, 64)}) {
+    for (const char* pattern : {"ring", "rail", "shift", "ragged", "a2a16", "mix4"}) {
+      const unsigned waves = std::string(pattern) == "shift" ? 16 : 1;
+      good = compare(program, {per_leaf, leaves, per_leaf / 2, pattern, waves}) && good;
+    }
+  }
+  fmt::print("{}\n", good ? "all finish times within 1 %, from 4,096 hosts at least 20 times faster"
+                          : "NOT all within 1 % and, from 4,096 hosts, 20 times faster");
+  return good ? 0 : 1;
 }
 
 }  // namespace
 }  // namespace trainyard::simulator
 
-int main() { trainyard::simulator::time_rings(); }
+int main(int argc, char** argv) {
+  try {
+    trainyard::simulator::time_rings();
+    return argc > 1 ? trainyard::simulator::compare_with_simgrid(argv[1]) : 0;
+  } catch (const trainyard::Error& error) {
+    fmt::print(stderr, "fabric_bench: {}\n", error.what());
+    return 2;
+  }
+}

@@ -165,9 +165,7 @@ TEST(RunFlows, AnEmptyFlowEndsWithItsLatency) {
   EXPECT_NEAR(run_flows(fabric.cluster, set).last.si(), 4e-6, 1e-15);  // four cables of 1 us
 }
 
-TEST(RunFlows, NoFlowsTakeNoTime) {
-  EXPECT_EQ(run_flows(chain({10_GBps}), FlowSet()).last, Seconds());
-}
+TEST(RunFlows, NoFlowsTakeNoTime) { EXPECT_EQ(run_flows(chain({10_GBps}), FlowSet()).last, Seconds()); }
 
 // ---- Properties, on random flows over a chain or a routed fabric. ----
 
@@ -321,9 +319,7 @@ TEST(RunFlowsProperties, SolvingOnlyWhatAnEndReachesGivesTheSameTimes) {
   }
 }
 
-double least(const std::vector<BytesPerSecond>& rates) {
-  return std::min_element(rates.begin(), rates.end())->si();
-}
+double least(const std::vector<BytesPerSecond>& rates) { return std::min_element(rates.begin(), rates.end())->si(); }
 
 // Per flow more bandwidth can slow (RunFlows.AnEndCanSlowAnotherDown shows how); the least rate can't fall: the rates
 // from before still fit, and max-min is the fit with the greatest least rate.
