@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/cluster/distance.h"
 #include "core/error.h"
 #include "simulator/fabric/mix.h"
 
@@ -153,9 +154,15 @@ std::optional<VertexId> FlowRouter::cpu_of_bounce(VertexId device, VertexId nic)
   if (cluster_.vertex(device).kind != VertexKind::kGpu) {
     return std::nullopt;
   }
-  const DeviceTypeId type = cluster_.vertex(nic).type;
+  const auto type_of = [&](VertexId v) {
+    const std::size_t type = cluster_.vertex(v).type.at();
+    return type < cluster_.device_types().size() ? &cluster_.device_types()[type] : nullptr;
+  };
+  const DeviceType* nic_type = type_of(nic);
+  const DeviceType* gpu_type = type_of(device);
+  // As nics_of() in core/cluster/distance.h has it, at NCCL's default limit.
   const bool capable =
-      type.at() >= cluster_.device_types().size() || cluster_.device_types()[type.at()].gpudirect.value_or(true);
+      (nic_type == nullptr || has_gpudirect(*nic_type)) && (gpu_type == nullptr || gpu_type->gpudirect.value_or(true));
   EqualCostPaths& paths = routes_.host_paths();
   std::optional<VertexId> cpu;
   bool coherent = false;
