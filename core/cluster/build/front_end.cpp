@@ -35,14 +35,14 @@ void add_front_end(Assembler& assembler, const std::vector<Host>& hosts, BytesPe
   for (int h = 0; h < count; ++h) {
     const Host& host = hosts[static_cast<std::size_t>(h)];
     for (std::size_t nic = 0; nic < host.front_nics.size(); ++nic) {
-      const std::size_t leaf = static_cast<std::size_t>(2 * (h / kHostsPerPair)) + nic % 2;
+      const std::size_t leaf = 2 * (static_cast<std::size_t>(h) / kHostsPerPair) + nic % 2;
       assembler.connect(host.front_nics[nic], leaves[leaf], to_host);
     }
   }
   const int servers = ceil_divide(count, kHostsPerServer);
   for (int i = 0; i < servers; ++i) {
     const VertexId server = assembler.cluster().add_vertex(storage_server(assembler, i, servers));
-    const std::size_t pair = static_cast<std::size_t>(2 * (i % pairs));
+    const std::size_t pair = 2 * static_cast<std::size_t>(i % pairs);
     assembler.connect(server, leaves[pair], to_host);
     assembler.connect(server, leaves[pair + 1], to_host);
   }

@@ -242,6 +242,7 @@ Cluster dragonfly(const BuildOptions& options) {
   }
   // Global cable k of a group, on router k / h, leads to the group 1 + k mod (groups - 1) further on; the cable
   // from there comes back to the counterpart, groups - 1 - that, so each pair is joined once a round of k.
+  const std::size_t routers_of_group = static_cast<std::size_t>(a);
   const int rounds = groups > 1 ? a * h / (groups - 1) : 0;
   for (int g = 0; g < groups; ++g) {
     for (int round = 0; round < rounds; ++round) {
@@ -249,9 +250,10 @@ Cluster dragonfly(const BuildOptions& options) {
         const int here = round * (groups - 1) + ahead - 1;
         const int there = round * (groups - 1) + groups - ahead - 1;
         const int other = g + ahead;
-        assembler.connect(routers[static_cast<std::size_t>(g * a + here / h)],
-                          routers[static_cast<std::size_t>(other * a + there / h)],
-                          {common.cabling.rate, {CableType::kSingleMode, 100.0}});
+        assembler.connect(
+            routers[static_cast<std::size_t>(g) * routers_of_group + static_cast<std::size_t>(here / h)],
+            routers[static_cast<std::size_t>(other) * routers_of_group + static_cast<std::size_t>(there / h)],
+            {common.cabling.rate, {CableType::kSingleMode, 100.0}});
       }
     }
   }

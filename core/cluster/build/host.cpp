@@ -227,12 +227,14 @@ Host add_host(Assembler& assembler, const HostType& type, const std::string& nam
 std::size_t vertices_of(const HostType& type) {
   const int switches =
       type.coherent || type.gpus_per_pcie_switch == 0 ? 0 : ceil_divide(type.gpus, type.gpus_per_pcie_switch);
-  return static_cast<std::size_t>(type.gpus + 1 + type.cpus + switches + type.nics + type.front_nics);
+  const int devices = type.gpus + 1 + type.cpus + switches + type.nics + type.front_nics;
+  return static_cast<std::size_t>(devices);
 }
 
 std::size_t links_of(const HostType& type) {
   // NVLink and PCIe of each GPU, PCIe and cable of each NIC (two where it is on two planes), switches, CPUs.
-  return vertices_of(type) + static_cast<std::size_t>(type.gpus + 2 * type.nics + 2 * type.front_nics + type.cpus);
+  const int more = type.gpus + 2 * type.nics + 2 * type.front_nics + type.cpus;
+  return vertices_of(type) + static_cast<std::size_t>(more);
 }
 
 }  // namespace trainyard::build

@@ -66,10 +66,11 @@ Cluster llama3_roce(const BuildOptions& options) {
   std::vector<VertexId> all_spines;
   for (int pod = 0; pod < pods; ++pod) {
     const std::string prefix = padded("pod", pod, pods) + "/";
+    const std::size_t first_host = static_cast<std::size_t>(pod) * kRacksPerPod * kHostsPerRack;
     const std::vector<VertexId> tors =
         add_row(assembler, VertexKind::kLeaf, prefix, "leaf", kRacksPerPod, "Tomahawk 4", pod);
     for (int host = 0; host < kRacksPerPod * kHostsPerRack; ++host) {
-      for (const VertexId nic : hosts[static_cast<std::size_t>(pod * kRacksPerPod * kHostsPerRack + host)].nics) {
+      for (const VertexId nic : hosts[first_host + static_cast<std::size_t>(host)].nics) {
         assembler.connect(nic, tors[static_cast<std::size_t>(host / kHostsPerRack)], to_tor);
       }
     }
@@ -116,7 +117,8 @@ Cluster alibaba_hpn(const BuildOptions& options) {
               VertexKind::kLeaf, fmt::format("{}{}/leaf{}.{}", prefix, padded("seg", s, segments), rail, plane),
               "Tomahawk 5", segment, rail, plane));
           for (int h = 0; h < kHostsPerSegment; ++h) {
-            const Host& host = hosts[static_cast<std::size_t>(segment * kHostsPerSegment + h)];
+            const Host& host =
+                hosts[static_cast<std::size_t>(segment) * kHostsPerSegment + static_cast<std::size_t>(h)];
             assembler.connect(host.nics[static_cast<std::size_t>(rail)], tors.back(), to_tor);
           }
         }
