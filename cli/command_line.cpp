@@ -130,6 +130,7 @@ void declare_verbs(CLI::App& app, Session& session, Action& action) {
   add_simulate(app, session, action);
   add_run(app, session, action);
   add_compare(app, session, action);
+  add_topology(app, session, action);
   add_validate(app, session, action);
   add_trace(app, session, action);
   add_program(app, session, action);

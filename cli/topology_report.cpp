@@ -1,0 +1,144 @@
+#include "cli/topology_report.h"
+
+#include <nlohmann/json.hpp>
+
+#include "core/cluster/graph.h"
+
+namespace trainyard::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json to_json(const Cables& cables) {
+  return {{"cables", cables.count}, {"bandwidth_bytes_per_second", cables.bandwidth.si()}};
+}
+
+ordered_json to_json(const std::vector<Tier>& tiers) {
+  ordered_json list = ordered_json::array();
+  for (const Tier& tier : tiers) {
+    ordered_json object;
+    object["kind"] = std::string(to_string(tier.kind));
+    object["count"] = tier.count;
+    object["types"] = ordered_json::object();
+    for (const auto& [type, count] : tier.types) {
+      object["types"][type] = count;
+    }
+    object["down"] = to_json(tier.down);
+    object["up"] = to_json(tier.up);
+    object["within"] = to_json(tier.within);
+    const std::optional<double> ratio = tier.oversubscription();
+    object["oversubscription"] = ratio ? ordered_json(*ratio) : ordered_json();
+    list.push_back(std::move(object));
+  }
+  return list;
+}
+
+ordered_json to_json(const Bisection& bisection) {
+  ordered_json object;
+  object["bandwidth_bytes_per_second"] = bisection.bandwidth.si();
+  object["ports_bytes_per_second"] = bisection.ports.si();
+  object["share"] = bisection.share();
+  object["cut"] = ordered_json::array();
+  for (const CutLinks& links : bisection.cut) {
+    object["cut"].push_back({{"from", std::string(to_string(links.from))},
+                             {"to", std::string(to_string(links.to))},
+                             {"cables", links.cables},
+                             {"bandwidth_bytes_per_second", links.bandwidth.si()}});
+  }
+  return object;
+}
+
+ordered_json device_counts(const Cluster& cluster) {
+  ordered_json object = ordered_json::object();
+  for (int kind = 0; kind < kVertexKinds; ++kind) {
+    const std::size_t count = cluster.of_kind(static_cast<VertexKind>(kind)).size();
+    if (count > 0) {
+      object[std::string(to_string(static_cast<VertexKind>(kind)))] = count;
+    }
+  }
+  return object;
+}
+
+}  // namespace
+
+TopologyReport analyse(const Cluster& cluster) {
+  const ClusterGraph graph(cluster);
+  TopologyReport report;
+  report.backend = tiers(cluster, Network::kBackend);
+  report.frontend = tiers(cluster, Network::kFrontend);
+  report.rails = rails(cluster);
+  report.bisection = bisection(cluster);
+  if (!cluster.gpus().empty()) {
+    report.paths = path_groups(cluster, graph, Rank(0));
+  }
+  report.cut_points = cut_points(cluster);
+  report.findings = lint(cluster, graph);
+  report.shapes = node_shapes(cluster);
+  return report;
+}
+
+ordered_json to_json(const TopologyReport& report, const Cluster& cluster) {
+  ordered_json object;
+  object["name"] = cluster.name;
+  object["congestion_control"] =
+      cluster.congestion_control ? ordered_json(std::string(to_string(*cluster.congestion_control))) : ordered_json();
+  object["gpus"] = cluster.gpus().size();
+  object["nodes"] = cluster.nodes().size();
+  object["devices"] = device_counts(cluster);
+  object["links"] = cluster.links().size();
+  object["notes"] = cluster.notes;
+  object["backend"] = to_json(report.backend);
+  object["frontend"] = to_json(report.frontend);
+  object["rails"] = {{"count", report.rails.count}, {"optimised", report.rails.optimised}};
+  object["bisection"] = report.bisection ? to_json(*report.bisection) : ordered_json();
+  object["paths_from_rank_0"] = ordered_json::array();
+  for (const PathGroup& group : report.paths) {
+    object["paths_from_rank_0"].push_back({{"ranks", group.ranks},
+                                           {"example_rank", group.example.value()},
+                                           {"cables", group.paths.cables},
+                                           {"paths", group.paths.paths}});
+  }
+  object["single_points_of_failure"] = ordered_json::array();
+  for (const CutPoint& point : report.cut_points) {
+    object["single_points_of_failure"].push_back({{"name", cluster.vertex(point.vertex).name},
+                                                  {"kind", std::string(to_string(cluster.vertex(point.vertex).kind))},
+                                                  {"gpus_cut_off", point.gpus},
+                                                  {"nics_cut_off", point.nics}});
+  }
+  object["lint"] = ordered_json::array();
+  for (const Finding& finding : report.findings) {
+    object["lint"].push_back(
+        {{"kind", std::string(to_string(finding.kind))}, {"what", finding.what}, {"names", finding.names}});
+  }
+  object["host_shapes"] = ordered_json::array();
+  for (const NodeShape& shape : report.shapes) {
+    ordered_json parts = ordered_json::object();
+    for (const auto& [part, count] : shape.parts) {
+      parts[part] = count;
+    }
+    object["host_shapes"].push_back({{"hosts", shape.nodes.size()},
+                                     {"example", cluster.nodes()[shape.nodes.front().at()]},
+                                     {"parts", std::move(parts)}});
+  }
+  return object;
+}
+
+ordered_json to_json(const ClusterDifference& difference) {
+  ordered_json object;
+  object["equal"] = difference.empty();
+  object["counts"] = ordered_json::array();
+  for (const CountChange& change : difference.counts) {
+    object["counts"].push_back({{"what", change.what}, {"left", change.left}, {"right", change.right}});
+  }
+  object["only_left"] = difference.only_left;
+  object["only_right"] = difference.only_right;
+  object["links"] = ordered_json::array();
+  for (const LinkChange& change : difference.links) {
+    object["links"].push_back({{"ends", change.ends}, {"left", change.left}, {"right", change.right}});
+  }
+  object["hosts"] = difference.shapes;
+  return object;
+}
+
+}  // namespace trainyard::cli

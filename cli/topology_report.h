@@ -1,0 +1,35 @@
+// What `trainyard topology` says of a cluster: the analyses of core/cluster/analysis, gathered.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <vector>
+
+#include "core/cluster/analysis/bisection.h"
+#include "core/cluster/analysis/cut_points.h"
+#include "core/cluster/analysis/difference.h"
+#include "core/cluster/analysis/equal_paths.h"
+#include "core/cluster/analysis/lint.h"
+#include "core/cluster/analysis/node_shape.h"
+#include "core/cluster/analysis/tiers.h"
+#include "core/cluster/cluster.h"
+
+namespace trainyard::cli {
+
+struct TopologyReport {
+  std::vector<Tier> backend;
+  std::vector<Tier> frontend;
+  Rails rails;
+  std::optional<Bisection> bisection;
+  std::vector<PathGroup> paths;  // from rank 0
+  std::vector<CutPoint> cut_points;
+  std::vector<Finding> findings;
+  std::vector<NodeShape> shapes;
+};
+
+TopologyReport analyse(const Cluster& cluster);
+
+nlohmann::ordered_json to_json(const TopologyReport& report, const Cluster& cluster);
+nlohmann::ordered_json to_json(const ClusterDifference& difference);
+
+}  // namespace trainyard::cli
