@@ -70,6 +70,14 @@ class HostSearch {
   }
   const std::vector<Label>& labels() const { return labels_; }
 
+  // Of the GPU among its host's.
+  std::ptrdiff_t gpu_position() const {
+    return std::count_if(labels_.begin(), labels_.end(), [this](const Label& label) {
+      const Vertex& other = cluster_.vertex(label.at);
+      return other.kind == VertexKind::kGpu && other.node == cluster_.vertex(gpu_).node && label.at < gpu_;
+    });
+  }
+
  private:
   Label* nearest_open() {
     Label* nearest = nullptr;
@@ -193,6 +201,13 @@ std::vector<NicPath> nics_of(const Cluster& cluster, const ClusterGraph& graph, 
   std::sort(nics.begin(), nics.end(), [](const NicPath& a, const NicPath& b) {
     return std::tuple(a.path, -a.bandwidth.si(), a.nic) < std::tuple(b.path, -b.bandwidth.si(), b.nic);
   });
+  const auto equal_to_first = [&](const NicPath& n) {
+    return n.path == nics.front().path && n.bandwidth == nics.front().bandwidth;
+  };
+  const auto ties = std::find_if_not(nics.begin(), nics.end(), equal_to_first);
+  if (ties != nics.begin()) {
+    std::rotate(nics.begin(), nics.begin() + search.gpu_position() % (ties - nics.begin()), ties);
+  }
   return nics;
 }
 

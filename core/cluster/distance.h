@@ -46,8 +46,9 @@ struct NicPath {
   bool gpudirect = false;    // false: data bounces through host memory
 };
 
-// NICs of a GPU's host that are cabled to `network`, nearest first, then by bandwidth, then by position. A NIC
-// without a cable, as in the file of one node, counts as back-end.
+// NICs of a GPU's host that are cabled to `network`, nearest first, then by bandwidth, then by position. Of several
+// equally near, the i-th GPU of the host has the i-th first, as NCCL shares them out. A NIC without a cable, as in the
+// file of one node, counts as back-end.
 std::vector<NicPath> nics_of(const Cluster& cluster, const ClusterGraph& graph, VertexId gpu, Network network,
                              PathClass gpudirect_limit = kGpudirectLimit);
 

@@ -79,11 +79,8 @@ std::vector<Host> add_hosts(Assembler& assembler, const Common& common, int coun
   return hosts;
 }
 
-Cluster finish(Assembler& assembler, const std::vector<Host>& hosts, const Common& common,
-               const BuildOptions& options) {
-  if (options.yes("front-end")) {
-    add_front_end(assembler, hosts, common.host.front_rate);
-  }
+Cluster finish(Assembler& assembler, const std::vector<Host>& hosts, const Common& common) {
+  add_front_end(assembler, hosts, common.host.front_rate);
   return assembler.take();
 }
 
@@ -140,7 +137,7 @@ Cluster fat_tree(const BuildOptions& options) {
     add_upper_tiers(assembler, leaves, upper);
   }
   assembler.note(fmt::format("a leaf has {} ports down and {} up: {:.3g}:1", down, up, static_cast<double>(down) / up));
-  return finish(assembler, hosts, common, options);
+  return finish(assembler, hosts, common);
 }
 
 // No switch joins two rails: other rails are reached over NVLink.
@@ -164,7 +161,7 @@ Cluster rail_only(const BuildOptions& options) {
     upper.prefix = fmt::format("rail{}/", rail);
     add_upper_tiers(assembler, {leaves[rail]}, upper);
   }
-  return finish(assembler, hosts, common, options);
+  return finish(assembler, hosts, common);
 }
 
 // A router a host; routers are joined to their neighbours, round in every dimension.
@@ -202,7 +199,7 @@ Cluster torus(const BuildOptions& options) {
     }
     stride *= size;
   }
-  return finish(assembler, hosts, common, options);
+  return finish(assembler, hosts, common);
 }
 
 Cluster dragonfly(const BuildOptions& options) {
@@ -259,7 +256,7 @@ Cluster dragonfly(const BuildOptions& options) {
   }
   assembler.note(fmt::format("dragonfly p={} a={} h={}: {} groups of {} routers, {} endpoints", p, a, h, groups, a,
                              groups * a * p));
-  return finish(assembler, hosts, common, options);
+  return finish(assembler, hosts, common);
 }
 
 }  // namespace

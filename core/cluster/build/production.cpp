@@ -31,11 +31,16 @@ std::vector<Host> add_hosts(Assembler& assembler, const HostType& type, int coun
   return hosts;
 }
 
-Cluster finish(Assembler& assembler, const std::vector<Host>& hosts, const HostType& type,
-               const BuildOptions& options) {
-  if (options.yes("front-end")) {
-    add_front_end(assembler, hosts, type.front_rate);
+// The host type, without front-end NICs where that network isn't wanted.
+HostType as_asked(HostType type, const BuildOptions& options) {
+  if (!options.yes("front-end")) {
+    type.front_nics = 0;
   }
+  return type;
+}
+
+Cluster finish(Assembler& assembler, const std::vector<Host>& hosts, const HostType& type) {
+  add_front_end(assembler, hosts, type.front_rate);
   return assembler.take();
 }
 
@@ -59,7 +64,7 @@ Cluster llama3_roce(const BuildOptions& options) {
   const int spine_uplinks = options.integer("spine-uplinks", 1, 400);
   Assembler assembler("llama3-roce");
   assembler.cluster().congestion_control = CongestionControl::kPfc;
-  HostType type = dgx_h100();
+  HostType type = as_asked(dgx_h100(), options);
   type.name = "Grand Teton H100";
   const std::vector<Host> hosts = add_hosts(assembler, type, pods * kRacksPerPod * kHostsPerRack);
   const Cabling to_tor{400_Gbps, kToTor, Network::kBackend};
@@ -87,7 +92,7 @@ Cluster llama3_roce(const BuildOptions& options) {
   assembler.note(fmt::format(
       "16 spines a pod with {} uplinks each: assumed, the published ratio above the pod is 1:7 (here 1:{:.2f})",
       spine_uplinks, kRacksPerPod * 16.0 / (kSpines * spine_uplinks)));
-  return finish(assembler, hosts, type, options);
+  return finish(assembler, hosts, type);
 }
 
 // Each NIC has 200 Gbit/s to each of two ToRs of its rail, one a plane; the planes never meet above.
@@ -100,7 +105,7 @@ Cluster alibaba_hpn(const BuildOptions& options) {
   const int pods = options.integer("pods", 1, 8);
   Assembler assembler("alibaba-hpn");
   assembler.cluster().congestion_control = CongestionControl::kPfc;
-  HostType type = dgx_h100();
+  HostType type = as_asked(dgx_h100(), options);
   type.name = "HPN host";
   const std::vector<Host> hosts = add_hosts(assembler, type, pods * segments * kHostsPerSegment);
   const Cabling to_tor{200_Gbps, kToLeaf, Network::kBackend};
@@ -137,7 +142,7 @@ Cluster alibaba_hpn(const BuildOptions& options) {
     }
   }
   assembler.note("backup hosts of a segment left out; cores of several pods assumed");
-  return finish(assembler, hosts, type, options);
+  return finish(assembler, hosts, type);
 }
 
 // 64 servers share 8 ToRs, one a rail; downlinks are 400G ports split in two, so an uplink is twice a downlink.
@@ -149,7 +154,7 @@ Cluster megascale(const BuildOptions& options) {
   }
   Assembler assembler("megascale");
   assembler.cluster().congestion_control = CongestionControl::kPfc;
-  HostType type = dgx_a100();
+  HostType type = as_asked(dgx_a100(), options);
   type.name = "MegaScale host";
   const std::vector<Host> hosts = add_hosts(assembler, type, gpus / 8);
   LeafPlan leaf;
@@ -173,7 +178,7 @@ Cluster megascale(const BuildOptions& options) {
   upper.group = "pod";
   add_upper_tiers(assembler, pods, upper);
   assembler.note("pods of four sets (32 ToRs, 32 spines): assumed");
-  return finish(assembler, hosts, type, options);
+  return finish(assembler, hosts, type);
 }
 
 // NIC i of every host is on plane i, a two-tier fat tree of its own; planes meet in the hosts, over NVLink.
@@ -184,7 +189,7 @@ Cluster deepseek_mpft(const BuildOptions& options) {
   }
   Assembler assembler("deepseek-mpft");
   assembler.cluster().congestion_control = CongestionControl::kCredit;
-  const HostType type = hgx_h800();
+  const HostType type = as_asked(hgx_h800(), options);
   const std::vector<Host> hosts = add_hosts(assembler, type, gpus / 8);
   constexpr int kHostsPerLeaf = 32;
   const int groups = ceil_divide(static_cast<int>(hosts.size()), kHostsPerLeaf);
@@ -206,7 +211,7 @@ Cluster deepseek_mpft(const BuildOptions& options) {
     upper.plane = plane;
     add_upper_tiers(assembler, {leaves}, upper);
   }
-  return finish(assembler, hosts, type, options);
+  return finish(assembler, hosts, type);
 }
 
 // Racks of 18 trays of 4 GPUs in one NVLink domain; four rails join the racks.
@@ -215,7 +220,7 @@ Cluster nvl72(const BuildOptions& options) {
   const int racks = options.integer("racks", 1, 512);
   Assembler assembler("nvl72");
   assembler.cluster().congestion_control = CongestionControl::kCredit;
-  const HostType type = gb200_tray();
+  const HostType type = as_asked(gb200_tray(), options);
   std::vector<Host> hosts;
   for (int rack = 0; rack < racks; ++rack) {
     const std::string name = padded("rack", rack, racks);
@@ -238,7 +243,7 @@ Cluster nvl72(const BuildOptions& options) {
   add_upper_tiers(assembler, add_leaves(assembler, hosts, leaf), upper);
   assembler.note(type.name + ": " + type.source);
   assembler.note("nine NVSwitch trays of a rack are one vertex; a leaf a rail and rack: assumed");
-  return finish(assembler, hosts, type, options);
+  return finish(assembler, hosts, type);
 }
 
 }  // namespace

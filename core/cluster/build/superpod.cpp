@@ -25,7 +25,10 @@ struct SuperPod {
   CongestionControl control = CongestionControl::kCredit;
 };
 
-Cluster build_superpod(const std::string& name, const SuperPod& pod, const BuildOptions& options, int nodes) {
+Cluster build_superpod(const std::string& name, SuperPod pod, const BuildOptions& options, int nodes) {
+  if (!options.yes("front-end")) {
+    pod.host.front_nics = 0;
+  }
   Assembler assembler(name);
   assembler.cluster().congestion_control = pod.control;
   assembler.cluster().reserve(static_cast<std::size_t>(nodes) * vertices_of(pod.host),
@@ -54,9 +57,7 @@ Cluster build_superpod(const std::string& name, const SuperPod& pod, const Build
     }
     add_upper_tiers(assembler, add_leaves(assembler, hosts, leaf), upper);
   }
-  if (options.yes("front-end")) {
-    add_front_end(assembler, hosts, pod.host.front_rate);
-  }
+  add_front_end(assembler, hosts, pod.host.front_rate);
   assembler.note(pod.host.name + ": " + pod.host.source);
   assembler.note("cable lengths: assumed, 30 m to the leaf, 50 m to the spine, 100 m to the core");
   return assembler.take();

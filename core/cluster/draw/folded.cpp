@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cmath>
 #include <map>
 #include <optional>
 
@@ -25,7 +27,10 @@ std::string plural(VertexKind kind, std::size_t count) {
   if (count == 1) {
     return "1 " + name;
   }
-  return kind == VertexKind::kLeaf ? fmt::format("{} leaves", count) : fmt::format("{} {}s", count, name);
+  if (kind == VertexKind::kLeaf) {
+    return fmt::format("{} leaves", count);
+  }
+  return fmt::format("{} {}{}", count, name, kind == VertexKind::kNvswitch ? "es" : "s");
 }
 
 std::string before_slash(const std::string& name) {
@@ -36,6 +41,22 @@ std::string before_slash(const std::string& name) {
 std::string after_slash(const std::string& name) {
   const std::size_t at = name.rfind('/');
   return at == std::string::npos ? name : name.substr(at + 1);
+}
+
+// "core00", "core03" -> "core00-03"; "su0", "su0" -> "su0".
+std::string range(const std::string& first, const std::string& last) {
+  if (first == last) {
+    return first;
+  }
+  std::size_t same = 0;
+  while (same < first.size() && same < last.size() && first[same] == last[same]) {
+    ++same;
+  }
+  // From the start of the number that differs.
+  while (same > 0 && std::isdigit(static_cast<unsigned char>(last[same - 1])) != 0) {
+    --same;
+  }
+  return first + "-" + last.substr(same);
 }
 
 using Group = std::vector<VertexId>;
@@ -98,6 +119,7 @@ class Folder {
       add_insides();
     } else {
       add_hosts();
+      add_switch_row(VertexKind::kNvswitch);
     }
     add_wires();
     add_notes();
@@ -106,8 +128,10 @@ class Folder {
 
  private:
   std::string title() const {
-    return fmt::format("{}: {} GPUs, {} hosts", cluster_.name.empty() ? "cluster" : cluster_.name,
-                       cluster_.gpus().size(), cluster_.nodes().size());
+    const std::size_t gpus = cluster_.gpus().size();
+    const std::size_t hosts = cluster_.nodes().size();
+    return fmt::format("{}: {} GPU{}, {} host{}", cluster_.name.empty() ? "cluster" : cluster_.name, gpus,
+                       gpus == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s");
   }
 
   // Switches with a cable of the back end; where there is none, those of any network.
@@ -153,8 +177,8 @@ class Folder {
       box.centre = left + (static_cast<double>(i) + 0.5) * box.width;
     }
     if (count > 0) {
-      const double whole_row = static_cast<double>(count) / (right - left);
-      folded_.columns = std::max(folded_.columns, static_cast<std::size_t>(whole_row + 0.5));
+      const long whole_row = std::lround(static_cast<double>(count) / (right - left));
+      folded_.columns = std::max(folded_.columns, static_cast<std::size_t>(whole_row));
     }
   }
 
@@ -166,16 +190,14 @@ class Folder {
     }
     const std::string from = before_slash(first);
     const std::string to = before_slash(last);
-    if (!from.empty() && from == to) {
-      return from;
-    }
-    return from.empty() || to.empty() ? first + " - " + after_slash(last) : from + " - " + after_slash(to);
+    return from.empty() || to.empty() ? range(first, last) : range(from, to);
   }
 
   void add_switch_row(VertexKind kind) {
     Group all;
     for (const VertexId id : cluster_.of_kind(kind)) {
-      if (in_backend_[id.at()]) {
+      // NVSwitches of a rack; those of a host are inside its box.
+      if (kind == VertexKind::kNvswitch ? !cluster_.vertex(id).node : in_backend_[id.at()]) {
         all.push_back(id);
       }
     }
@@ -191,6 +213,9 @@ class Folder {
       }
     }
     spread(first, 0.0, 1.0);
+    if (kind == VertexKind::kNvswitch) {
+      note_types(row, all);
+    }
     tier_of_row_[row] = kind;
   }
 
@@ -212,6 +237,7 @@ class Folder {
       }
     }
     const std::size_t row = add_row("hosts");
+    note_types(row, cluster_.gpus());
     const std::size_t first = folded_.boxes.size();
     std::vector<std::vector<std::size_t>> groups = host_groups(leaf_box);
     std::vector<std::size_t> box_of_node(cluster_.nodes().size(), kNoBox);
@@ -280,6 +306,7 @@ class Folder {
       return;
     }
     const std::size_t row = add_row(std::string(to_string(kind)));
+    Group all;
     for (const auto& [node, group] : by_node) {
       const std::size_t first = folded_.boxes.size();
       for (const VertexId id : group) {
@@ -287,11 +314,16 @@ class Folder {
       }
       spread(first, node ? folded_.hosts[node->at()].left : 0.0, node ? folded_.hosts[node->at()].right : 1.0);
     }
-    std::map<std::string, std::size_t> types;
     for (const auto& [node, group] : by_node) {
-      for (const VertexId id : group) {
-        ++types[cluster_.type(id).name];
-      }
+      all.insert(all.end(), group.begin(), group.end());
+    }
+    note_types(row, all);
+  }
+
+  void note_types(std::size_t row, const Group& devices) {
+    std::map<std::string, std::size_t> types;
+    for (const VertexId id : devices) {
+      ++types[cluster_.type(id).name];
     }
     for (const auto& [type, count] : types) {
       folded_.rows[row].notes.push_back(fmt::format("{} x {}", count, type.empty() ? "unnamed" : type));

@@ -120,7 +120,10 @@ class SvgWriter {
  private:
   double x(double share) const { return kLeft + share * width_; }
   double middle(std::size_t row) const { return kTop + kRowHeight * (static_cast<double>(row) + 0.5); }
-  double box_width(const Box& box) const { return std::min(box.width * width_ - 8.0, 200.0); }
+  // CPUs stand between the columns of GPUs and PCIe switches, whose wires pass beside them.
+  double box_width(const Box& box) const {
+    return std::min(box.width * width_ - 8.0, box.kind == VertexKind::kCpu ? 60.0 : 200.0);
+  }
 
   void label(double left, double y, const char* anchor, const std::string& text, const char* more = "") {
     text_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" fill=\"#222222\"{}>{}</text>\n", left, y,

@@ -50,6 +50,12 @@ TEST(Distance, KeepsFrontEndNicsApart) {
 
 TEST(Distance, SharesAPcieSwitchBetweenTwoGpusOfADgxA100) {
   const Machine dgx("superpod-a100:su=1");
+  // Both NICs of the switch are equally near: each GPU has its own first.
+  for (const char* index : {"0", "1", "6", "7"}) {
+    const std::vector<NicPath> nics =
+        nics_of(dgx.cluster, dgx.graph, dgx.at(std::string("node00/gpu") + index), Network::kBackend);
+    EXPECT_EQ(nics.front().nic, dgx.at(std::string("node00/nic") + index));
+  }
   EXPECT_EQ(dgx.path("node00/gpu0", "node00/nic1").path, PathClass::kPix);
   EXPECT_EQ(dgx.path("node00/gpu0", "node00/nic2").path, PathClass::kPhb);
 }
