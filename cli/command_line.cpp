@@ -133,6 +133,7 @@ void declare_verbs(CLI::App& app, Session& session, Action& action) {
   add_topology(app, session, action);
   add_validate(app, session, action);
   add_trace(app, session, action);
+  add_collective(app, session, action);
   add_program(app, session, action);
   add_rank(app, session, action);
   check_numbers(app);

@@ -19,6 +19,7 @@ void add_compare(CLI::App& app, Session& session, Action& action);
 void add_topology(CLI::App& app, Session& session, Action& action);
 void add_validate(CLI::App& app, Session& session, Action& action);
 void add_trace(CLI::App& app, Session& session, Action& action);
+void add_collective(CLI::App& app, Session& session, Action& action);
 void add_program(CLI::App& app, Session& session, Action& action);
 void add_rank(CLI::App& app, Session& session, Action& action);  // hidden: what the launcher starts
 

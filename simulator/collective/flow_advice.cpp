@@ -134,7 +134,7 @@ std::vector<Advice> advise(CollectiveFabric& fabric, const CollectiveModels& mod
     const auto nccl = nccl_algorithm(other);
     advice.push_back(compared(name + " in place of " + std::string(to_string(algorithm)),
                               nccl ? "NCCL_ALGO=" + std::string(setting_name(*nccl))
-                                   : "reduce-scatter, all-reduce, all-gather over two process groups",
+                                   : "over two process groups: inside nodes, and across them",
                               before, now.price(other, size).time));
   }
   if (now.groups().front().nodes.size() > 1) {

@@ -25,7 +25,7 @@ TEST_P(EveryVerb, RejectsAnUnknownFlagAndNamesTheNearest) {
 
 INSTANTIATE_TEST_SUITE_P(CommandLine, EveryVerb,
                          testing::Values("doctor", "calibrate", "plan", "simulate", "run", "compare", "trace",
-                                         "program"),
+                                         "collective", "program"),
                          [](const auto& parameter) { return std::string(parameter.param); });
 
 TEST(CommandLine, NamesTheVerbThatAMistypedOneMeant) {

@@ -8,7 +8,7 @@ namespace trainyard::simulator {
 
 namespace {
 
-constexpr std::size_t kMostPairs = std::size_t{1} << 18;
+constexpr std::size_t kMostPairs = std::size_t{1} << 16;
 
 VertexId nic_of(const NodePart& node, std::size_t position) { return node.nics[node.rail_of[position]]; }
 

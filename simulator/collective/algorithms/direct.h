@@ -7,7 +7,7 @@
 // Between nodes a message leaves by its sender's NIC and arrives at its receiver's: ranks of different rails meet in
 // the spine. With PXN it first crosses NVLink to the member of the sender's node on the receiver's rail, which sends
 // what all members of the node have for that receiver as one message: it stays on the rail, in m times fewer flows. A
-// group with more than 2^18 pairs of ends is represented by node distances spread evenly, with the others' bytes; then
+// group with more than 2^16 pairs of ends is represented by node distances spread evenly, with the others' bytes; then
 // notes say so. Source: NCCL 2.12 release notes (PXN); NVIDIA/nccl#918.
 #pragma once
 
