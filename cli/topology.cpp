@@ -138,6 +138,14 @@ void print_cut_points(const Cluster& cluster, const std::vector<CutPoint>& point
   }
 }
 
+std::string names_text(const std::vector<std::string>& all) {
+  std::string names;
+  for (std::size_t i = 0; i < all.size() && i < kMostNames; ++i) {
+    names += (i == 0 ? "" : ", ") + all[i];
+  }
+  return all.size() > kMostNames ? names + fmt::format(" and {} more", all.size() - kMostNames) : names;
+}
+
 void print_findings(const Session& session, const std::vector<Finding>& findings) {
   if (findings.empty()) {
     fmt::print("\nNothing looks wrong.\n");
@@ -146,15 +154,9 @@ void print_findings(const Session& session, const std::vector<Finding>& findings
   fmt::print("\nWorth a look:\n");
   for (std::size_t i = 0; i < findings.size() && i < kMostLines; ++i) {
     const Finding& finding = findings[i];
-    std::string names;
-    for (std::size_t n = 0; n < finding.names.size() && n < kMostNames; ++n) {
-      names += (n == 0 ? "" : ", ") + finding.names[n];
-    }
-    if (finding.names.size() > kMostNames) {
-      names += fmt::format(" and {} more", finding.names.size() - kMostNames);
-    }
-    fmt::print("  {}\n", wrap(fmt::format("{}: {} {}", to_string(finding.kind), names, finding.what),
-                              session.out.columns() - 4, 4));
+    fmt::print("  {}\n",
+               wrap(fmt::format("{}: {} {}", to_string(finding.kind), names_text(finding.names), finding.what),
+                    session.out.columns() - 4, 4));
   }
   if (findings.size() > kMostLines) {
     fmt::print("  and {} more: see --json\n", findings.size() - kMostLines);
@@ -204,7 +206,7 @@ void print_list(const char* heading, const std::vector<T>& list, const Text& tex
   }
 }
 
-void print_difference(const ClusterDifference& difference) {
+void print_difference(const Session& session, const ClusterDifference& difference) {
   if (difference.empty()) {
     fmt::print("no difference\n");
     return;
@@ -215,7 +217,9 @@ void print_difference(const ClusterDifference& difference) {
   const auto itself = [](const std::string& name) { return name; };
   print_list("Only in the first", difference.only_left, itself);
   print_list("Only in the second", difference.only_right, itself);
-  print_list("Hosts of another make", difference.shapes, itself);
+  print_list("Hosts of another make", difference.shapes, [&](const ShapeChange& change) {
+    return wrap(names_text(change.hosts) + ": " + change.what, session.out.columns() - 4, 4);
+  });
   print_list("Links that differ", difference.links, [](const LinkChange& change) {
     return fmt::format("{}: {} -> {}", change.ends, change.left.empty() ? "none" : change.left,
                        change.right.empty() ? "none" : change.right);
@@ -242,7 +246,7 @@ int topology(const Session& session, const Options& options) {
   }
   if (!options.other.empty()) {
     const ClusterDifference change = difference(cluster, open(options.other, ""));
-    session.json ? print_json(to_json(change)) : print_difference(change);
+    session.json ? print_json(to_json(change)) : print_difference(session, change);
     return kOk;
   }
   const TopologyReport report = analyse(cluster);

@@ -137,7 +137,10 @@ ordered_json to_json(const ClusterDifference& difference) {
   for (const LinkChange& change : difference.links) {
     object["links"].push_back({{"ends", change.ends}, {"left", change.left}, {"right", change.right}});
   }
-  object["hosts"] = difference.shapes;
+  object["hosts"] = ordered_json::array();
+  for (const ShapeChange& change : difference.shapes) {
+    object["hosts"].push_back({{"what", change.what}, {"names", change.hosts}});
+  }
   return object;
 }
 

@@ -113,22 +113,27 @@ std::map<std::string, const NodeShape*> shapes_by_node(const Cluster& cluster, c
   return by_node;
 }
 
-std::vector<std::string> shape_changes(const Cluster& left, const Cluster& right) {
+std::vector<ShapeChange> shape_changes(const Cluster& left, const Cluster& right) {
   const std::vector<NodeShape> left_shapes = node_shapes(left);
   const std::vector<NodeShape> right_shapes = node_shapes(right);
   const std::map<std::string, const NodeShape*> others = shapes_by_node(right, right_shapes);
-  std::vector<std::string> changes;
+  std::map<std::string, ShapeChange> changes;
   for (const auto& [node, shape] : shapes_by_node(left, left_shapes)) {
     const auto other = others.find(node);
     if (other == others.end()) {
       continue;
     }
-    const std::string change = difference(*other->second, *shape);
-    if (!change.empty()) {
-      changes.push_back(node + ": " + change);
+    const std::string what = difference(*other->second, *shape);
+    if (!what.empty()) {
+      changes[what].what = what;
+      changes[what].hosts.push_back(node);
     }
   }
-  return changes;
+  std::vector<ShapeChange> result;
+  for (auto& [what, change] : changes) {
+    result.push_back(std::move(change));
+  }
+  return result;
 }
 
 }  // namespace

@@ -21,12 +21,18 @@ struct LinkChange {
   std::string right;
 };
 
+// Hosts that both have, of another make.
+struct ShapeChange {
+  std::string what;  // "1 fewer: nic ConnectX-7"
+  std::vector<std::string> hosts;
+};
+
 struct ClusterDifference {
   std::vector<CountChange> counts;     // only those that differ
   std::vector<std::string> only_left;  // names of vertices
   std::vector<std::string> only_right;
-  std::vector<LinkChange> links;    // links between vertices that both have
-  std::vector<std::string> shapes;  // hosts of both whose make differs: "node3: 1 fewer: ..."
+  std::vector<LinkChange> links;  // links between vertices that both have
+  std::vector<ShapeChange> shapes;
   bool empty() const {
     return counts.empty() && only_left.empty() && only_right.empty() && links.empty() && shapes.empty();
   }

@@ -172,6 +172,12 @@ TEST(Llama3, BuildsInUnderASecondOfCpu) {
   const Cluster cluster = build_cluster("llama3-roce");
   EXPECT_LT(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, 1.0);
   EXPECT_EQ(cluster.gpus().size(), 24576U);
+  // What it holds: far below the 300 MiB that the process may take.
+  std::size_t bytes = cluster.vertices().capacity() * sizeof(Vertex) + cluster.links().capacity() * sizeof(Link);
+  for (const Vertex& vertex : cluster.vertices()) {
+    bytes += vertex.name.capacity();
+  }
+  EXPECT_LT(bytes, std::size_t{60} << 20);
 }
 
 TEST(Hpn, Has240TorsAnd120SpinesOnTwoPlanes) {
