@@ -24,8 +24,8 @@ TEST_P(EveryVerb, RejectsAnUnknownFlagAndNamesTheNearest) {
 }
 
 INSTANTIATE_TEST_SUITE_P(CommandLine, EveryVerb,
-                         testing::Values("doctor", "calibrate", "plan", "simulate", "run", "compare", "trace",
-                                         "collective", "program"),
+                         testing::Values("doctor", "calibrate", "plan", "simulate", "run", "compare", "topology",
+                                         "trace", "collective", "program"),
                          [](const auto& parameter) { return std::string(parameter.param); });
 
 TEST(CommandLine, NamesTheVerbThatAMistypedOneMeant) {

@@ -293,7 +293,7 @@ TEST(Difference, NamesWhatChanged) {
   EXPECT_EQ(change.links[0].right, "nvlink 4 x18, 225 GB/s");
   ASSERT_EQ(change.shapes.size(), 1U);
   EXPECT_EQ(change.shapes[0].hosts, std::vector<std::string>{"node0"});
-  EXPECT_EQ(change.shapes[0].what.substr(0, 8), "1 fewer:") << "of the slower link that is there more";
+  EXPECT_EQ(change.shapes[0].what.substr(0, 7), "1 more:") << "the slower link, one more of its kind";
 }
 
 TEST(Difference, CountsWhatOneHasMoreOf) {
