@@ -132,6 +132,7 @@ void declare_verbs(CLI::App& app, Session& session, Action& action) {
   add_compare(app, session, action);
   add_topology(app, session, action);
   add_validate(app, session, action);
+  add_collect(app, session, action);
   add_trace(app, session, action);
   add_collective(app, session, action);
   add_program(app, session, action);

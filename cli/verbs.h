@@ -18,6 +18,7 @@ void add_run(CLI::App& app, Session& session, Action& action);
 void add_compare(CLI::App& app, Session& session, Action& action);
 void add_topology(CLI::App& app, Session& session, Action& action);
 void add_validate(CLI::App& app, Session& session, Action& action);
+void add_collect(CLI::App& app, Session& session, Action& action);
 void add_trace(CLI::App& app, Session& session, Action& action);
 void add_collective(CLI::App& app, Session& session, Action& action);
 void add_program(CLI::App& app, Session& session, Action& action);

@@ -255,6 +255,7 @@ class NetworkBuilder {
 }  // namespace
 
 Cluster import_astra_sim(std::string_view text, const std::string& where) {
+  require_text(text, where);
   return NetworkBuilder(NetworkReader(text, where).read(), where).build();
 }
 

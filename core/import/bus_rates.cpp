@@ -131,58 +131,6 @@ BytesPerSecond socket_rate(std::string_view architecture, std::string_view vendo
   return gigabytes(10.0);
 }
 
-Seconds nvlink_latency() { return from_si<Seconds>(25e-9); }
-Seconds pcie_latency() { return from_si<Seconds>(150e-9); }
-Seconds socket_latency() { return from_si<Seconds>(150e-9); }
-Seconds unknown_cable_latency() { return from_si<Seconds>(4.9e-9 * kAssumedCableMetres + 100e-9); }
-
-Link pcie_link(VertexId from, VertexId to, std::int32_t generation, std::int32_t lanes) {
-  const BytesPerSecond rate = pcie_rate(generation, lanes);
-  return {.from = from,
-          .to = to,
-          .kind = LinkKind::kPcie,
-          .network = Network::kInternal,
-          .generation = generation,
-          .width = lanes,
-          .bandwidth = rate,
-          .reverse_bandwidth = rate,
-          .latency = pcie_latency()};
-}
-
-Link nvlink_link(VertexId from, VertexId to, std::int32_t generation, std::int32_t links) {
-  const BytesPerSecond rate = nvlink_rate(generation, links);
-  return {.from = from,
-          .to = to,
-          .kind = LinkKind::kNvlink,
-          .network = Network::kInternal,
-          .generation = generation,
-          .width = links,
-          .bandwidth = rate,
-          .reverse_bandwidth = rate,
-          .latency = nvlink_latency()};
-}
-
-Link socket_link(VertexId from, VertexId to, BytesPerSecond rate) {
-  return {.from = from,
-          .to = to,
-          .kind = LinkKind::kCpuInterconnect,
-          .network = Network::kInternal,
-          .bandwidth = rate,
-          .reverse_bandwidth = rate,
-          .latency = socket_latency()};
-}
-
-Link cable_link(VertexId from, VertexId to, BytesPerSecond rate, std::int32_t width) {
-  return {.from = from,
-          .to = to,
-          .kind = LinkKind::kCable,
-          .network = Network::kBackend,
-          .width = width,
-          .bandwidth = rate * width,
-          .reverse_bandwidth = rate * width,
-          .latency = unknown_cable_latency()};
-}
-
 // Numbers: the PCI ID repository (pci-ids.ucw.cz).
 std::optional<std::string> device_name(std::string_view vendor, std::string_view device) {
   struct Known {
@@ -198,8 +146,8 @@ std::optional<std::string> device_name(std::string_view vendor, std::string_view
       {"10de", "2237", "A10G"},           {"10de", "2324", "H800-SXM5"},
       {"10de", "2330", "H100-SXM5"},      {"10de", "2331", "H100-PCIe"},
       {"10de", "2335", "H200-SXM5"},      {"10de", "2342", "GH200"},
-      {"10de", "2901", "B200"},           {"10de", "2941", "GB200"},
-      {"10de", "3182", "B300"},           {"1002", "66a1", "MI50"},
+      {"10de", "2901", "B200-SXM"},       {"10de", "2941", "GB200"},
+      {"10de", "3182", "B300-SXM"},       {"1002", "66a1", "MI50"},
       {"1002", "738c", "MI100"},          {"1002", "7408", "MI250X"},
       {"1002", "740c", "MI250X"},         {"1002", "74a1", "MI300X"},
       {"15b3", "1017", "ConnectX-5"},     {"15b3", "101b", "ConnectX-6"},

@@ -8,8 +8,6 @@
 //
 // These are rates on the wire (PCI-SIG base specifications; NVIDIA's and AMD's data sheets). NCCL plans with less
 // (A100 20 of 25 GB/s a link, PCIe width x speed / 80): a link keeps generation and width, so that can be derived.
-// Latencies: 25 ns over NVLink as SimAI counts it, 150 ns a PCIe hop (a switch's data sheet says 105 to 150), and
-// 4.9 ns/m x 10 m + 100 ns of forward error correction for a cable whose length isn't known.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +15,6 @@
 #include <string>
 #include <string_view>
 
-#include "core/cluster/link.h"
 #include "core/units/quantity.h"
 
 namespace trainyard {
@@ -25,7 +22,6 @@ namespace trainyard {
 constexpr BytesPerSecond kUnreportedNicRate = 10_Gbps;  // what NCCL counts for a NIC that reports no speed
 constexpr int kUnreportedPcieGeneration = 3;            // and for a PCIe link: generation 3, 16 lanes
 constexpr int kUnreportedPcieWidth = 16;
-constexpr double kAssumedCableMetres = 10.0;
 
 BytesPerSecond pcie_rate(std::int32_t generation, std::int32_t lanes);
 std::optional<std::int32_t> pcie_generation(double gigatransfers_per_second);
@@ -38,16 +34,6 @@ std::optional<std::int32_t> nvlink_generation_of(std::string_view model);
 std::optional<BytesPerSecond> xgmi_rate(std::string_view target, std::int32_t links);
 BytesPerSecond socket_rate(std::string_view architecture, std::string_view vendor, std::int32_t family,
                            std::int32_t model);
-
-Seconds nvlink_latency();
-Seconds pcie_latency();
-Seconds socket_latency();
-Seconds unknown_cable_latency();
-
-Link pcie_link(VertexId from, VertexId to, std::int32_t generation, std::int32_t lanes);
-Link nvlink_link(VertexId from, VertexId to, std::int32_t generation, std::int32_t links);
-Link socket_link(VertexId from, VertexId to, BytesPerSecond rate);
-Link cable_link(VertexId from, VertexId to, BytesPerSecond rate, std::int32_t width);  // rate: of one cable
 
 // "H100-SXM5" by vendor and device number of a PCI device, for the accelerators and NICs that clusters have.
 std::optional<std::string> device_name(std::string_view vendor, std::string_view device);

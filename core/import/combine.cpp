@@ -8,9 +8,12 @@
 
 #include "core/error.h"
 #include "core/import/bus_rates.h"
+#include "core/import/fabric_draft.h"
 #include "core/import/limits.h"
 #include "core/import/nic_match.h"
+#include "core/import/node_names.h"
 #include "core/import/text_lines.h"
+#include "core/units/format_quantity.h"
 
 namespace trainyard {
 
@@ -42,6 +45,7 @@ class Combiner {
       if (!fabric_.vertices()[i].node) {
         Vertex vertex = fabric_.vertices()[i];
         vertex.type = fabric_types_[vertex.type.at()];
+        vertex.name = unique_.name(vertex.name);
         images_[i] = {cluster_.add_vertex(std::move(vertex))};
       }
     }
@@ -175,6 +179,7 @@ class Combiner {
       }
       vertex.type = node_types_[vertex.type.at()];
       vertex.node = id;
+      vertex.name = unique_.name(vertex.name);
       image[i] = cluster_.add_vertex(std::move(vertex));
       if (is_nic && !whole) {
         images_[partner[i]->at()] = {*image[i]};
@@ -244,8 +249,15 @@ class Combiner {
   }
 
   void add_notes() {
+    const bool filled_in = unreported_ && fastest();
     for (const std::string& note : fabric_.notes) {
-      cluster_.notes.push_back("fabric: " + note);
+      if (!filled_in || note != unreported_rates_note()) {
+        cluster_.notes.push_back("fabric: " + note);
+      }
+    }
+    if (filled_in) {
+      cluster_.notes.push_back("fabric: the file gives no rates: each cable counts as the node's fastest NIC, " +
+                               format_quantity(*fastest()));
     }
     for (const std::string& note : node_.notes) {
       cluster_.notes.push_back("node: " + note);
@@ -262,6 +274,7 @@ class Combiner {
   Cluster cluster_;
   std::vector<VertexId> nics_;                  // of the node, in the order of their names
   std::vector<std::vector<VertexId>> of_host_;  // the fabric's NICs by host
+  UniqueNames unique_;
   std::optional<NicMatch> match_;
   std::vector<DeviceTypeId> node_types_;
   std::vector<DeviceTypeId> fabric_types_;

@@ -104,11 +104,12 @@ Cluster FabricDraft::finish(std::string name) && {
   cluster.name = std::move(name);
   cluster.reserve(items_.size(), cables_.size());
   UniqueNames unique;
+  const Parts parts;
   std::vector<VertexId> vertex(items_.size());
   place_endpoints(cluster, unique, vertex);
-  place_switches(cluster, unique, vertex);
+  place_switches(cluster, parts, unique, vertex);
   for (const Cables& cable : bundled()) {
-    cluster.add_link(cable_link(vertex[cable.a], vertex[cable.b], cable.rate, cable.width));
+    cluster.add_link(parts.cables(vertex[cable.a], vertex[cable.b], cable.rate, cable.width));
   }
   set_leaf_rails(cluster, vertex);
   return cluster;
@@ -136,9 +137,14 @@ void FabricDraft::place_endpoints(Cluster& cluster, UniqueNames& unique, std::ve
           {.kind = VertexKind::kNic, .name = unique.name(name), .type = nic_type, .node = node, .rail = endpoint.rail});
     }
   }
+  for (const End end : of_no_host) {
+    const std::string& name = endpoints_[items_[end].index].nic;
+    vertex[end] = cluster.add_vertex({.kind = VertexKind::kNic, .name = unique.name(name), .type = nic_type});
+  }
 }
 
-void FabricDraft::place_switches(Cluster& cluster, UniqueNames& unique, std::vector<VertexId>& vertex) const {
+void FabricDraft::place_switches(Cluster& cluster, const Parts& parts, UniqueNames& unique,
+                                 std::vector<VertexId>& vertex) const {
   const std::vector<std::int32_t> tier = tiers();
   for (std::int32_t level = 1; level <= 3; ++level) {
     for (End end = 0; end < items_.size(); ++end) {
@@ -150,11 +156,12 @@ void FabricDraft::place_switches(Cluster& cluster, UniqueNames& unique, std::vec
         throw Error("has more than " + std::to_string(kMostDeviceTypes) + " types of switch", where_);
       }
       const Switch& of = switches_[at];
-      vertex[end] = cluster.add_vertex(
-          {.kind = switch_kind(level),
-           .name = unique.name(of.name),
-           .type = cluster.add_device_type({.name = of.type.empty() ? "switch" : of.type, .ports = of.ports}),
-           .pod = of.pod});
+      DeviceType type = parts.device(of.type.empty() ? "switch" : of.type);
+      type.ports = type.ports ? type.ports : of.ports;
+      vertex[end] = cluster.add_vertex({.kind = switch_kind(level),
+                                        .name = unique.name(of.name),
+                                        .type = cluster.add_device_type(std::move(type)),
+                                        .pod = of.pod});
     }
   }
 }
@@ -198,7 +205,5 @@ void FabricDraft::set_leaf_rails(Cluster& cluster, const std::vector<VertexId>& 
 std::string unreported_rates_note() {
   return "the file gives no rates: each cable counts as 10 Gb/s until --node says what the hosts' NICs have";
 }
-
-std::string unknown_lengths_note() { return "cable lengths aren't in the file: 10 m each, 149 ns one way"; }
 
 }  // namespace trainyard

@@ -15,6 +15,7 @@
 
 #include "core/cluster/cluster.h"
 #include "core/import/node_names.h"
+#include "core/import/parts.h"
 
 namespace trainyard {
 
@@ -59,7 +60,7 @@ class FabricDraft {
   void check_room() const;
   std::vector<std::int32_t> tiers() const;  // by switch
   void place_endpoints(Cluster& cluster, UniqueNames& unique, std::vector<VertexId>& vertex) const;
-  void place_switches(Cluster& cluster, UniqueNames& unique, std::vector<VertexId>& vertex) const;
+  void place_switches(Cluster& cluster, const Parts& parts, UniqueNames& unique, std::vector<VertexId>& vertex) const;
   std::vector<Cables> bundled() const;
   void set_leaf_rails(Cluster& cluster, const std::vector<VertexId>& vertex) const;
 
@@ -75,6 +76,5 @@ class FabricDraft {
 
 // Says that the file gives no rates: cables count as 10 Gb/s each until a node file says what its NICs have.
 std::string unreported_rates_note();
-std::string unknown_lengths_note();
 
 }  // namespace trainyard

@@ -10,6 +10,7 @@
 #include "core/import/hwloc_devices.h"
 #include "core/import/limits.h"
 #include "core/import/node_names.h"
+#include "core/import/parts.h"
 #include "core/import/text_lines.h"
 #include "core/import/xml_document.h"
 
@@ -49,7 +50,7 @@ class HwlocImporter {
   VertexId add(VertexKind kind, const std::string& name, const std::string& type) {
     return cluster_.add_vertex({.kind = kind,
                                 .name = in_node(unique_.name(name)),
-                                .type = cluster_.add_device_type({.name = type}),
+                                .type = cluster_.add_device_type(parts_.device(type)),
                                 .node = node_});
   }
 
@@ -62,7 +63,7 @@ class HwlocImporter {
       for (std::size_t b = a + 1; b < cpus_.size(); ++b) {
         const HwlocCpu& cpu = devices_.cpus[a];
         cluster_.add_link(
-            socket_link(cpus_[a], cpus_[b], socket_rate(devices_.architecture, cpu.vendor, cpu.family, cpu.number)));
+            parts_.socket(cpus_[a], cpus_[b], socket_rate(devices_.architecture, cpu.vendor, cpu.family, cpu.number)));
       }
     }
   }
@@ -94,16 +95,16 @@ class HwlocImporter {
   Link upward(VertexId from, VertexId to, double gigabytes) {
     if (gigabytes <= 0.0) {
       ++unreported_links_;
-      return pcie_link(from, to, kUnreportedPcieGeneration, kUnreportedPcieWidth);
+      return parts_.pcie(from, to, kUnreportedPcieGeneration, kUnreportedPcieWidth);
     }
     for (const std::int32_t lanes : {16, 8, 4, 2, 1}) {
       for (std::int32_t generation = 1; generation <= 6; ++generation) {
         if (std::abs(pcie_rate(generation, lanes).si() / (gigabytes * 1e9) - 1.0) < 0.01) {
-          return pcie_link(from, to, generation, lanes);
+          return parts_.pcie(from, to, generation, lanes);
         }
       }
     }
-    Link link = pcie_link(from, to, kUnreportedPcieGeneration, 1);
+    Link link = parts_.pcie(from, to, kUnreportedPcieGeneration, 1);
     link.generation.reset();
     link.bandwidth = link.reverse_bandwidth = from_si<BytesPerSecond>(gigabytes * 1e9);
     return link;
@@ -184,7 +185,7 @@ class HwlocImporter {
               .generation = generation,
               .bandwidth = from_si<BytesPerSecond>(there * 1e6),
               .reverse_bandwidth = from_si<BytesPerSecond>(back * 1e6),
-              .latency = nvlink_latency()};
+              .latency = parts_.nvlink_latency()};
     if (generation) {
       const double links = std::round(link.bandwidth / nvlink_rate(*generation, 1));
       link.width = static_cast<std::int32_t>(std::clamp(links, 1.0, 1024.0));
@@ -204,6 +205,7 @@ class HwlocImporter {
 
   XmlDocument document_;
   HwlocDevices devices_;
+  Parts parts_;
   Cluster cluster_;
   NodeId node_;
   UniqueNames unique_;
@@ -219,6 +221,7 @@ class HwlocImporter {
 }  // namespace
 
 Cluster import_hwloc_xml(std::string_view text, const std::string& where) {
+  require_text(text, where);
   return HwlocImporter(text, where).import();
 }
 

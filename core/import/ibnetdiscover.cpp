@@ -172,10 +172,10 @@ class FabricReader {
     if (const std::size_t semicolon = description.find(';'); semicolon != std::string_view::npos) {
       description.remove_prefix(semicolon + 1);
       const std::size_t colon = description.find(':');
-      if (colon != std::string_view::npos) {
+      if (colon != std::string_view::npos && colon > 0) {
         of.type = description.substr(colon + 1, description.find('/', colon) - colon - 1);
+        of.name = description.substr(0, colon);
       }
-      of.name = description.substr(0, colon);
     } else if (!description.empty()) {
       of.name = description;
     }
@@ -271,7 +271,7 @@ class FabricReader {
     if (aggregation > 0) {
       cluster.notes.push_back("aggregation nodes inside switches (SHARP), left out: " + std::to_string(aggregation));
     }
-    cluster.notes.push_back(unknown_lengths_note());
+    cluster.notes.push_back(unknown_cable_note());
   }
 
   TextLines lines_;
@@ -317,6 +317,7 @@ std::optional<BytesPerSecond> infiniband_rate(std::string_view word) {
 }
 
 Cluster import_ibnetdiscover(std::string_view text, const std::string& where) {
+  require_text(text, where);
   return FabricReader(text, where).read();
 }
 

@@ -12,6 +12,7 @@
 #include "core/import/limits.h"
 #include "core/import/nccl_devices.h"
 #include "core/import/node_names.h"
+#include "core/import/parts.h"
 #include "core/import/text_lines.h"
 #include "core/import/xml_document.h"
 
@@ -98,7 +99,7 @@ class NcclImporter {
     vertex_.resize(listed_.devices.size());
     for (const std::size_t i : ordered(Role::kGpu, "gpu", nullptr)) {
       const NcclDevice& device = listed_.devices[i];
-      vertex_[i] = add(VertexKind::kGpu, "gpu" + std::to_string(gpus_.size()), {.name = gpu_type(device)});
+      vertex_[i] = add(VertexKind::kGpu, "gpu" + std::to_string(gpus_.size()), DeviceType{.name = gpu_type(device)});
       gpu_at_[device.bus] = gpus_.size();
       gpus_.push_back(i);
     }
@@ -121,7 +122,7 @@ class NcclImporter {
   void add_switches() {
     for (std::size_t i = 0; i < listed_.devices.size(); ++i) {
       if (listed_.devices[i].role == Role::kSwitch) {
-        vertex_[i] = add(VertexKind::kPcieSwitch, "pcie" + std::to_string(switches_++), {.name = "PCIe switch"});
+        vertex_[i] = add(VertexKind::kPcieSwitch, "pcie" + std::to_string(switches_++), parts_.device("PCIe switch"));
       }
     }
   }
@@ -142,7 +143,7 @@ class NcclImporter {
         const std::string target = lower_case(XmlDocument::text(link, "target"));
         if (is_nvswitch(link) && !nvswitches_.contains(target)) {
           nvswitches_[target] =
-              add(VertexKind::kNvswitch, "nvswitch" + std::to_string(nvswitches_.size()), {.name = "NVSwitch"});
+              add(VertexKind::kNvswitch, "nvswitch" + std::to_string(nvswitches_.size()), parts_.device("NVSwitch"));
         }
       }
     }
@@ -232,8 +233,8 @@ class NcclImporter {
     const auto generation = speed ? pcie_generation(*speed) : std::nullopt;
     const std::int32_t width = document_.whole(element, "link_width", 0, 255).value_or(0);
     unreported_links_ += generation && width > 0 && width <= 32 ? 0 : 1;
-    return pcie_link(from, to, generation.value_or(kUnreportedPcieGeneration),
-                     width > 0 && width <= 32 ? width : kUnreportedPcieWidth);
+    return parts_.pcie(from, to, generation.value_or(kUnreportedPcieGeneration),
+                       width > 0 && width <= 32 ? width : kUnreportedPcieWidth);
   }
 
   void join_pcie() {
@@ -251,7 +252,7 @@ class NcclImporter {
                                               document_.whole(cpu, "familyid", 0, kMostDevice).value_or(0),
                                               document_.whole(cpu, "modelid", 0, kMostDevice).value_or(0));
       for (std::size_t b = a + 1; b < cpus_.size(); ++b) {
-        cluster_.add_link(socket_link(cpus_[a], cpus_[b], rate));
+        cluster_.add_link(parts_.socket(cpus_[a], cpus_[b], rate));
       }
     }
   }
@@ -306,7 +307,7 @@ class NcclImporter {
     const auto sm = document_.whole(device.element.child("gpu"), "sm", 0, 10'000);
     const auto generation = sm ? nvlink_generation(*sm) : std::nullopt;
     unknown_nvlinks_ += generation ? 0 : 1;
-    Link link = nvlink_link(vertex_[gpus_[gpu]], to, generation.value_or(4), links);
+    Link link = parts_.nvlink(vertex_[gpus_[gpu]], to, generation.value_or(4), links);
     link.generation = generation;
     return link;
   }
@@ -344,7 +345,7 @@ class NcclImporter {
                        .width = count,
                        .bandwidth = rate,
                        .reverse_bandwidth = rate,
-                       .latency = nvlink_latency()});
+                       .latency = parts_.c2c_latency()});
   }
 
   // ---- What was assumed -----------------------------------------------------------------------------------
@@ -374,6 +375,7 @@ class NcclImporter {
 
   XmlDocument document_;
   NcclDevices listed_;
+  Parts parts_;
   Cluster cluster_;
   NodeId node_;
   UniqueNames unique_;
@@ -396,6 +398,9 @@ class NcclImporter {
 
 }  // namespace
 
-Cluster import_nccl_xml(std::string_view text, const std::string& where) { return NcclImporter(text, where).import(); }
+Cluster import_nccl_xml(std::string_view text, const std::string& where) {
+  require_text(text, where);
+  return NcclImporter(text, where).import();
+}
 
 }  // namespace trainyard

@@ -69,7 +69,7 @@ class GraphReader {
   Cluster finish() && {
     Cluster cluster = std::move(draft_).finish("fabric");
     cluster.notes.push_back(unreported_rates_note());
-    cluster.notes.push_back(unknown_lengths_note());
+    cluster.notes.push_back(unknown_cable_note());
     return cluster;
   }
 
@@ -139,6 +139,7 @@ class GraphReader {
 }  // namespace
 
 Cluster import_netq(std::string_view text, const std::string& where) {
+  require_text(text, where);
   const json root = parse_json(std::string(text), where);
   GraphReader reader(where);
   const Place top = {&root, where};

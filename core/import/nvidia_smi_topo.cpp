@@ -1,4 +1,5 @@
 #include "core/import/nvidia_smi_topo.h"
+#include "core/import/text_lines.h"
 
 #include <algorithm>
 #include <map>
@@ -7,6 +8,7 @@
 #include "core/import/bus_rates.h"
 #include "core/import/groups.h"
 #include "core/import/node_names.h"
+#include "core/import/parts.h"
 #include "core/import/topo_matrix.h"
 
 namespace trainyard {
@@ -38,7 +40,7 @@ class NodeBuilder {
   VertexId add(VertexKind kind, const std::string& name, const std::string& type) {
     return cluster_.add_vertex({.kind = kind,
                                 .name = in_node(unique_.name(name)),
-                                .type = cluster_.add_device_type({.name = type}),
+                                .type = cluster_.add_device_type(parts_.device(type)),
                                 .node = node_});
   }
 
@@ -92,7 +94,7 @@ class NodeBuilder {
     if (all > 0 && peers * all > kMostNvlinksOfGpu) {
       const VertexId nvswitch = add(VertexKind::kNvswitch, "nvswitch0", "NVSwitch");
       for (const std::size_t gpu : gpus_) {
-        cluster_.add_link(nvlink_link(vertex_[gpu], nvswitch, generation(), all));
+        cluster_.add_link(parts_.nvlink(vertex_[gpu], nvswitch, generation(), all));
       }
       cluster_.notes.emplace_back("the NVSwitches count as one: the matrix doesn't say how many there are");
       return;
@@ -100,7 +102,7 @@ class NodeBuilder {
     for (const std::size_t a : gpus_) {
       for (const std::size_t b : gpus_) {
         if (a < b && matrix_.cell(a, b).relation == TopoRelation::kNvlink) {
-          cluster_.add_link(nvlink_link(vertex_[a], vertex_[b], generation(), matrix_.cell(a, b).links));
+          cluster_.add_link(parts_.nvlink(vertex_[a], vertex_[b], generation(), matrix_.cell(a, b).links));
         }
       }
     }
@@ -147,7 +149,7 @@ class NodeBuilder {
   }
 
   Link upward(VertexId from, VertexId to) const {
-    return pcie_link(from, to, pcie_generation_of_gpus(), kUnreportedPcieWidth);
+    return parts_.pcie(from, to, pcie_generation_of_gpus(), kUnreportedPcieWidth);
   }
 
   void join_pcie() {
@@ -205,7 +207,7 @@ class NodeBuilder {
     }
     for (auto a = cpu.begin(); a != cpu.end(); ++a) {
       for (auto b = std::next(a); b != cpu.end(); ++b) {
-        cluster_.add_link(socket_link(a->second, b->second, socket_rate({}, {}, 0, 0)));
+        cluster_.add_link(parts_.socket(a->second, b->second, socket_rate({}, {}, 0, 0)));
       }
     }
     return cpu;
@@ -226,6 +228,7 @@ class NodeBuilder {
 
   const TopoMatrix& matrix_;
   std::size_t count_;
+  Parts parts_;
   Cluster cluster_;
   NodeId node_;
   UniqueNames unique_;
@@ -239,6 +242,7 @@ class NodeBuilder {
 }  // namespace
 
 Cluster import_nvidia_smi_topo(std::string_view text, const std::string& where) {
+  require_text(text, where);
   const TopoMatrix matrix = read_topo_matrix(text, where);
   return NodeBuilder(matrix).build();
 }

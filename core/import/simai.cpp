@@ -293,6 +293,9 @@ class TopologyReader {
 
 }  // namespace
 
-Cluster import_simai(std::string_view text, const std::string& where) { return TopologyReader(text, where).read(); }
+Cluster import_simai(std::string_view text, const std::string& where) {
+  require_text(text, where);
+  return TopologyReader(text, where).read();
+}
 
 }  // namespace trainyard

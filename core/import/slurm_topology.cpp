@@ -127,6 +127,7 @@ class TopologyReader {
 }  // namespace
 
 Cluster import_slurm_topology(std::string_view text, const std::string& where) {
+  require_text(text, where);
   return TopologyReader(text, where).read();
 }
 

@@ -19,6 +19,9 @@ class TreeBuilder {
 
   Cluster build() {
     for (std::size_t i = 0; i < switches_.size(); ++i) {
+      if (switches_[i].name.empty()) {
+        throw Error("a switch without a name", switches_[i].where);
+      }
       if (!index_.emplace(switches_[i].name, i).second) {
         throw Error("switch " + quote(switches_[i].name) + " is defined twice", switches_[i].where);
       }
@@ -30,7 +33,7 @@ class TreeBuilder {
     Cluster cluster = std::move(draft_).finish("fabric");
     cluster.notes.push_back(unreported_rates_note());
     cluster.notes.emplace_back("the file gives no numbers of cables between switches: counted as not oversubscribed");
-    cluster.notes.push_back(unknown_lengths_note());
+    cluster.notes.push_back(unknown_cable_note());
     return cluster;
   }
 

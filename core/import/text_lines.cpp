@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/error.h"
+
 namespace trainyard {
 
 namespace {
@@ -26,7 +28,40 @@ std::string_view take_digits(std::string_view& text) {
   return digits;
 }
 
+// Bytes of the UTF-8 sequence at the front; 0 if there is none (RFC 3629).
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) {
+    return 1;
+  }
+  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || text.size() < length) {
+    return 0;
+  }
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80) {
+      return 0;
+    }
+  }
+  const unsigned char second = byte(1);
+  const bool overlong = (first == 0xE0 && second < 0xA0) || (first == 0xF0 && second < 0x90);
+  const bool outside = (first == 0xED && second > 0x9F) || (first == 0xF4 && second > 0x8F);
+  return overlong || outside ? 0 : length;
+}
+
 }  // namespace
+
+void require_text(std::string_view text, const std::string& where) {
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = text[i] == '\0' ? 0 : utf8_length(text.substr(i));
+    if (length == 0) {
+      throw Error(text[i] == '\0' ? "holds zero bytes: a binary file?" : "bytes that aren't UTF-8",
+                  at_line(where, line_of_offset(text, i)), "a topology file is text in UTF-8");
+    }
+    i += length;
+  }
+}
 
 bool TextLines::next(std::string_view& line) {
   if (rest_.empty()) {

@@ -10,6 +10,9 @@
 
 namespace trainyard {
 
+// Throws Error for bytes that aren't UTF-8, with their line, and for a text with zero bytes: a binary file.
+void require_text(std::string_view text, const std::string& where);
+
 // Walks the lines of a text; a line's \r is cut off. The text must outlive the walk.
 class TextLines {
  public:

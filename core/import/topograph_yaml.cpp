@@ -146,6 +146,7 @@ class ModelReader {
 }  // namespace
 
 Cluster import_topograph_yaml(std::string_view text, const std::string& where) {
+  require_text(text, where);
   return ModelReader(text, where).read();
 }
 
