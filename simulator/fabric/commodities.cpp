@@ -30,7 +30,7 @@ class Builder {
       const Flow& flow = flows_.flows()[i];
       check(flow.weight > 0.0, "a flow needs a weight above zero");
       if (flow.coupled_group) {
-        groups_[*flow.coupled_group].push_back(static_cast<std::uint32_t>(i));
+        add_to_group(*flow.coupled_group, static_cast<std::uint32_t>(i));
       } else if (last_ && flows_.path_of(i) == flows_.path_of(*last_) && alike(flow, flows_.flows()[*last_])) {
         add_equal(i);
       } else {
@@ -39,7 +39,7 @@ class Builder {
         last_ = i;
       }
     }
-    for (const auto& [group, members] : in_order_of_first()) {
+    for (const Members& members : groups_) {
       add_group(members);
     }
     close();
@@ -106,17 +106,26 @@ class Builder {
     }
     made_.legs.erase(out, made_.legs.end());
   }
-  std::vector<std::pair<std::int32_t, Members>> in_order_of_first() {
-    std::vector<std::pair<std::int32_t, Members>> groups(std::make_move_iterator(groups_.begin()),
-                                                         std::make_move_iterator(groups_.end()));
-    std::sort(groups.begin(), groups.end(), [](const auto& a, const auto& b) { return a.second[0] < b.second[0]; });
-    return groups;
+  // Groups in the order of their first flow. Their numbers are mostly small: a table; else a map.
+  void add_to_group(std::int32_t number, std::uint32_t flow) {
+    const bool is_small = number >= 0 && static_cast<std::size_t>(number) < 4 * flows_.flows().size();
+    if (is_small && static_cast<std::size_t>(number) >= small_.size()) {
+      small_.resize(std::max(2 * small_.size(), static_cast<std::size_t>(number) + 1), 0);
+    }
+    std::uint32_t& place = is_small ? small_[static_cast<std::size_t>(number)] : large_[number];
+    if (place == 0) {
+      groups_.emplace_back();
+      place = static_cast<std::uint32_t>(groups_.size());
+    }
+    groups_[place - 1].push_back(flow);
   }
 
   const FlowSet& flows_;
   Commodities made_;
   std::optional<std::size_t> last_;
-  std::unordered_map<std::int32_t, Members> groups_;
+  std::vector<Members> groups_;
+  std::vector<std::uint32_t> small_;  // by group: its place in groups_, counted from 1
+  std::unordered_map<std::int32_t, std::uint32_t> large_;
 };
 
 }  // namespace

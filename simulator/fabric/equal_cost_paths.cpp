@@ -42,11 +42,10 @@ class UnionFind {
 
 }  // namespace
 
-EqualCostPaths::EqualCostPaths(const Cluster& cluster, const ClusterGraph& graph,
-                               const std::function<bool(const Link&)>& selected) {
+EqualCostPaths::EqualCostPaths(const Cluster& cluster, const ClusterGraph& graph, const LinkSelection& selected) {
   selected_.reserve(cluster.links().size());
   for (const Link& link : cluster.links()) {
-    selected_.push_back(selected(link));
+    selected_.push_back(selected(link) ? 1 : 0);
   }
   find_transit(cluster, graph);
   find_components(cluster);
@@ -60,7 +59,7 @@ void EqualCostPaths::find_transit(const Cluster& cluster, const ClusterGraph& gr
   check(graph.vertices() == cluster.vertices().size(), "a graph of another cluster");
   transit_.assign(cluster.vertices().size(), -1);
   for (std::size_t l = 0; l < selected_.size(); ++l) {
-    if (!selected_[l]) {
+    if (selected_[l] == 0) {
       continue;
     }
     const Link& link = cluster.links()[l];
@@ -79,7 +78,7 @@ void EqualCostPaths::find_components(const Cluster& cluster) {
   UnionFind sets(cluster.vertices().size());
   component_.assign(cluster.vertices().size(), -1);
   for (std::size_t l = 0; l < selected_.size(); ++l) {
-    if (selected_[l]) {
+    if (selected_[l] != 0) {
       const Link& link = cluster.links()[l];
       sets.join(static_cast<std::uint32_t>(link.from.value()), static_cast<std::uint32_t>(link.to.value()));
       component_[link.from.at()] = component_[link.to.at()] = 0;
@@ -118,9 +117,9 @@ void EqualCostPaths::list_hops(const Cluster& cluster, const ClusterGraph& graph
   links_first_.reserve(transit_.size() + 1);
   links_first_.push_back(0);
   for (std::size_t v = 0; v < transit_.size(); ++v) {
-    for (const Hop& hop : graph.out(vertex_at(v))) {
+    for (const Hop& hop : component_[v] < 0 ? std::span<const Hop>() : graph.out(vertex_at(v))) {
       const LinkId id = link_of(hop.arc);
-      if (!selected_[id.at()] || transit_[hop.to.at()] < 0) {
+      if (selected_[id.at()] == 0 || transit_[hop.to.at()] < 0) {
         continue;
       }
       const Link& link = cluster.link(id);
@@ -180,24 +179,24 @@ void EqualCostPaths::find_classes() {
       add_class(multiple->second, std::move(ends));
     }
   }
-  tables_.resize(class_switches_.size());
+  table_first_.assign(class_switches_.size(), -1);
 }
 
 std::span<const NextHop> EqualCostPaths::links_of(VertexId vertex) const {
   return {links_.data() + links_first_[vertex.at()], links_.data() + links_first_[vertex.at() + 1]};
 }
 
-const EqualCostPaths::Table& EqualCostPaths::table(std::int32_t destination_class) {
+std::size_t EqualCostPaths::table(std::int32_t destination_class) {
   const auto wanted = static_cast<std::size_t>(destination_class);
-  if (!tables_[wanted].distance.empty()) {
-    return tables_[wanted];
+  if (table_first_[wanted] >= 0) {
+    return static_cast<std::size_t>(table_first_[wanted]);
   }
   const std::int32_t component = component_[class_switches_[wanted].front().at()];
   const auto in_component = [&](std::int32_t c) {
     return component_[class_switches_[static_cast<std::size_t>(c)].front().at()] == component;
   };
   std::int32_t first = destination_class / 64 * 64;
-  std::int32_t last = std::min(first + 64, static_cast<std::int32_t>(tables_.size()));
+  std::int32_t last = std::min(first + 64, static_cast<std::int32_t>(table_first_.size()));
   while (!in_component(first)) {
     ++first;
   }
@@ -205,7 +204,7 @@ const EqualCostPaths::Table& EqualCostPaths::table(std::int32_t destination_clas
     --last;
   }
   fill_tables(first, last);
-  return tables_[wanted];
+  return static_cast<std::size_t>(table_first_[wanted]);
 }
 
 // Breadth first from up to 64 classes at once: bit c of a word stands for class first + c.
@@ -217,10 +216,12 @@ void EqualCostPaths::fill_tables(std::int32_t first_class, std::int32_t last_cla
   std::vector<std::uint64_t> seen(size, 0);
   std::vector<std::uint64_t> frontier(size, 0);
   std::vector<std::uint64_t> next(size, 0);
+  const std::size_t tables = distance_.size();
+  distance_.resize(tables + size * static_cast<std::size_t>(last_class - first_class), kUnreachable);
+  group_.resize(distance_.size(), -1);
   for (std::int32_t c = first_class; c < last_class; ++c) {
-    Table& table = tables_[static_cast<std::size_t>(c)];
-    table.distance.assign(size, kUnreachable);
-    table.group.assign(size, -1);
+    table_first_[static_cast<std::size_t>(c)] =
+        static_cast<std::int64_t>(tables + size * static_cast<std::size_t>(c - first_class));
     for (const VertexId end : class_switches_[static_cast<std::size_t>(c)]) {
       frontier[static_cast<std::size_t>(transit_[end.at()]) - base] |= std::uint64_t{1} << (c - first_class);
     }
@@ -232,7 +233,7 @@ void EqualCostPaths::fill_tables(std::int32_t first_class, std::int32_t last_cla
       frontier[t] &= ~seen[t];
       seen[t] |= frontier[t];
       for (std::uint64_t bits = frontier[t]; bits != 0; bits &= bits - 1) {
-        tables_[static_cast<std::size_t>(first_class + std::countr_zero(bits))].distance[t] = level;
+        distance_[tables + size * static_cast<std::size_t>(std::countr_zero(bits)) + t] = level;
         any = true;
       }
     }
@@ -258,15 +259,17 @@ std::uint16_t EqualCostPaths::distance(VertexId transit, std::int32_t destinatio
     return kUnreachable;
   }
   const std::int32_t base = component_first_[static_cast<std::size_t>(component)];
-  return table(destination_class).distance[static_cast<std::size_t>(transit_[transit.at()] - base)];
+  return distance_[table(destination_class) + static_cast<std::size_t>(transit_[transit.at()] - base)];
 }
 
 std::int32_t EqualCostPaths::make_group(VertexId transit, std::int32_t destination_class) {
-  const std::uint16_t here = distance(transit, destination_class);
+  // All in one component: no need to ask distance() about it each time.
+  const std::uint16_t* to_class = distance_.data() + table(destination_class);
+  const std::int32_t base = component_first_[static_cast<std::size_t>(component_[transit.at()])];
+  const int nearer = to_class[transit_[transit.at()] - base] - 1;
   scratch_.clear();
   for (const NextHop& hop : links_of(transit)) {
-    const std::uint16_t there = distance(hop.to, destination_class);
-    if (there != kUnreachable && there + 1 == here) {
+    if (to_class[transit_[hop.to.at()] - base] == nearer) {
       scratch_.push_back(hop);
     }
   }
@@ -326,10 +329,10 @@ std::span<const NextHop> EqualCostPaths::next_hops(VertexId at, VertexId destina
     std::copy_if(links.begin(), links.end(), std::back_inserter(scratch_), is_best);
     return scratch_;
   }
-  const Table& entry = table(wanted);
-  const auto t =
+  const std::size_t t =
+      table(wanted) +
       static_cast<std::size_t>(transit_[at.at()] - component_first_[static_cast<std::size_t>(component_[at.at()])]);
-  if (entry.distance[t] == 0) {
+  if (distance_[t] == 0) {
     scratch_.clear();
     for (const NextHop& hop : links_of(destination)) {
       if (hop.to == at) {
@@ -338,10 +341,13 @@ std::span<const NextHop> EqualCostPaths::next_hops(VertexId at, VertexId destina
     }
     return scratch_;
   }
-  std::int32_t group = entry.group[t];
+  if (distance_[t] == kUnreachable) {
+    return {};
+  }
+  std::int32_t group = group_[t];
   if (group < 0) {
     group = make_group(at, wanted);
-    tables_[static_cast<std::size_t>(wanted)].group[t] = group;
+    group_[t] = group;
   }
   const Group& found = groups_[static_cast<std::size_t>(group)];
   return {members_.data() + found.first, found.count};

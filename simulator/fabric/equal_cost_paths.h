@@ -14,7 +14,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <optional>
 #include <span>
@@ -33,9 +32,18 @@ struct NextHop {
   VertexId to;
 };
 
+struct LinkSelection {
+  std::uint32_t kinds = ~std::uint32_t{0};  // bit by LinkKind
+  std::optional<Network> network;           // absent: any
+  bool operator()(const Link& link) const {
+    return (kinds >> static_cast<unsigned>(link.kind) & 1U) != 0 && (!network || link.network == *network);
+  }
+};
+constexpr std::uint32_t kind_bit(LinkKind kind) { return std::uint32_t{1} << static_cast<unsigned>(kind); }
+
 class EqualCostPaths {
  public:
-  EqualCostPaths(const Cluster& cluster, const ClusterGraph& graph, const std::function<bool(const Link&)>& selected);
+  EqualCostPaths(const Cluster& cluster, const ClusterGraph& graph, const LinkSelection& selected);
 
   // Whether any selected link ends at the vertex.
   bool touches(VertexId vertex) const { return component_[vertex.at()] >= 0; }
@@ -55,10 +63,6 @@ class EqualCostPaths {
 
  private:
   static constexpr std::uint16_t kUnreachable = std::numeric_limits<std::uint16_t>::max();
-  struct Table {                          // of a destination class, by transit vertex of its component
-    std::vector<std::uint16_t> distance;  // to the nearest switch of the class
-    std::vector<std::int32_t> group;      // its next hops: a position in groups_; -1 not asked yet
-  };
   struct Group {
     std::uint32_t first = 0;
     std::uint32_t count = 0;
@@ -71,12 +75,13 @@ class EqualCostPaths {
   void find_classes();
 
   std::span<const NextHop> links_of(VertexId vertex) const;
-  const Table& table(std::int32_t destination_class);
+  // Where the table of a class starts in distance_ and group_; filled if need be.
+  std::size_t table(std::int32_t destination_class);
   void fill_tables(std::int32_t first_class, std::int32_t last_class);
   std::uint16_t distance(VertexId transit, std::int32_t destination_class);
   std::int32_t make_group(VertexId transit, std::int32_t destination_class);
 
-  std::vector<bool> selected_;              // by link
+  std::vector<char> selected_;              // by link
   std::vector<std::int32_t> component_;     // by vertex; -1 without a selected link
   std::vector<std::int32_t> transit_;       // by vertex: position among transit vertices, component by component; or -1
   std::vector<VertexId> transit_vertices_;  // component by component
@@ -86,8 +91,11 @@ class EqualCostPaths {
   std::vector<std::int32_t> class_of_;  // by vertex; -1 where it can't be reached
   std::vector<std::int32_t> position_;  // by vertex
   std::vector<std::vector<VertexId>> class_switches_;
-  std::vector<Table> tables_;             // by class
-  std::vector<std::int32_t> last_group_;  // by transit vertex: most destinations share the way up
+  // Tables by transit vertex of the class's component, one after the other as they are filled.
+  std::vector<std::int64_t> table_first_;  // by class; -1 not filled
+  std::vector<std::uint16_t> distance_;    // to the nearest switch of the class
+  std::vector<std::int32_t> group_;        // next hops: a position in groups_; -1 not asked yet
+  std::vector<std::int32_t> last_group_;   // by transit vertex: most destinations share the way up
   std::vector<Group> groups_;
   std::vector<NextHop> members_;
   std::vector<NextHop> scratch_;

@@ -1,8 +1,6 @@
 #include "simulator/fabric/fair_share.h"
 
 #include <algorithm>
-#include <functional>
-#include <unordered_map>
 
 #include "simulator/fabric/flow_evolution.h"
 #include "simulator/fabric/lanes.h"
@@ -20,22 +18,23 @@ class BottleneckFinder {
   BottleneckFinder(const FlowSet& flows, const Lanes& lanes, const SharingProblem& problem)
       : flows_(flows), lanes_(lanes), problem_(problem), found_(flows.legs()) {}
 
-  std::vector<std::optional<ArcId>> find(const std::function<std::uint32_t(std::uint32_t)>& row_of_column) {
-    std::vector<std::optional<ArcId>> arcs(flows_.flows().size());
-    std::unordered_map<std::int32_t, std::optional<ArcId>> of_group;
-    for (std::size_t i = 0; i < arcs.size(); ++i) {
-      const std::uint32_t row = row_of_column(problem_.column_of[i]);
-      const std::optional<std::int32_t>& group = flows_.flows()[i].coupled_group;
-      if (row != SharingProblem::kNone && !(group && of_group[*group])) {
-        arcs[i] = on_path(flows_.path_of(i), row);
+  template <class RowOfColumn>
+  std::vector<std::optional<ArcId>> find(const RowOfColumn& row_of_column) {
+    std::vector<std::optional<ArcId>> of_commodity;
+    for (std::size_t i = 0; i < flows_.flows().size(); ++i) {
+      const std::uint32_t commodity = problem_.commodity_of[i];
+      if (commodity >= of_commodity.size()) {
+        of_commodity.resize(commodity + 1);
       }
-      if (group && arcs[i]) {
-        of_group[*group] = arcs[i];
+      const std::uint32_t row = row_of_column(problem_.column_of[i]);
+      if (row != SharingProblem::kNone && !of_commodity[commodity]) {
+        of_commodity[commodity] = on_path(flows_.path_of(i), row);
       }
     }
-    for (std::size_t i = 0; i < arcs.size() && !of_group.empty(); ++i) {
-      const std::optional<std::int32_t>& group = flows_.flows()[i].coupled_group;
-      arcs[i] = group ? of_group[*group] : arcs[i];
+    std::vector<std::optional<ArcId>> arcs;
+    arcs.reserve(flows_.flows().size());
+    for (const std::uint32_t commodity : problem_.commodity_of) {
+      arcs.push_back(of_commodity[commodity]);
     }
     return arcs;
   }
@@ -81,8 +80,8 @@ class BottleneckFinder {
 };
 
 // Sum over the flows of amount(flow) * weight, by arc.
-std::vector<double> amount_by_arc(const Cluster& cluster, const FlowSet& flows,
-                                  const std::function<double(std::size_t)>& amount) {
+template <class Amount>
+std::vector<double> amount_by_arc(const Cluster& cluster, const FlowSet& flows, const Amount& amount) {
   std::vector<double> by_path(flows.paths(), 0.0);
   for (std::size_t i = 0; i < flows.flows().size(); ++i) {
     by_path[flows.path_of(i)] += amount(i);

@@ -65,6 +65,7 @@ class FlowSet {
   void add_on_last_path(const Flow& flow);  // on the path of the flow added last
 
   const std::vector<Flow>& flows() const { return flows_; }
+  std::size_t arc_uses() const { return uses_.size(); }  // of all legs
   std::size_t legs() const { return leg_first_.size() - 1; }
   std::span<const ArcUse> uses(LegId leg) const { return row(uses_, leg_first_, leg.at()); }
   Seconds latency(LegId leg) const { return latency_[leg.at()]; }

@@ -18,7 +18,7 @@ std::uint64_t pair_key(std::int32_t a, std::int32_t b) {
 
 }  // namespace
 
-FlowRouter::FlowRouter(Routes& routes, const RoutingPolicy& policy)
+FlowRouter::FlowRouter(Routes& routes, const RoutingPolicy& policy, std::size_t flows)
     : routes_(routes), cluster_(routes.cluster()), policy_(policy), spreader_(routes.cluster()) {
   const std::size_t vertices = cluster_.vertices().size();
   out_.resize(vertices);
@@ -26,6 +26,10 @@ FlowRouter::FlowRouter(Routes& routes, const RoutingPolicy& policy)
   nearest_nic_.resize(vertices);
   for (std::size_t v = 0; v < vertices; ++v) {
     nearest_nic_[v] = VertexId(static_cast<std::int64_t>(v));
+  }
+  set_.reserve(flows, 0);
+  for (const DeviceType& type : cluster_.device_types()) {
+    reads_gpu_memory_.push_back(has_gpudirect(type) ? 1 : 0);
   }
   if (policy_.kind == RoutingKind::kAdaptive) {
     lanes_.emplace(cluster_);
@@ -103,12 +107,12 @@ void FlowRouter::route_over_network(VertexId source, const Flow& flow) {
 VertexId FlowRouter::nic_of(VertexId device) {
   VertexId& nearest = nearest_nic_[device.at()];
   if (nearest == device && !routes_.network_paths().touches(device)) {
-    const std::vector<VertexId> nics = routes_.nics(device);
-    if (nics.empty()) {
+    const std::optional<VertexId> nic = routes_.nearest_nic(device);
+    if (!nic) {
       throw Error(fmt::format("no NIC on the {} network", to_string(routes_.network())), cluster_.vertex(device).name,
                   "choose the other network, or add its NIC and cable to the cluster");
     }
-    nearest = nics.front();
+    nearest = *nic;
   }
   return nearest;
 }
@@ -132,52 +136,42 @@ LegId FlowRouter::make_host_leg(VertexId device, VertexId nic, bool out) {
   EqualCostPaths& paths = routes_.host_paths();
   const VertexId from = out ? device : nic;
   const VertexId to = out ? nic : device;
+  if (!spreader_.spread(paths, from, to, false)) {
+    no_way(from, to, "the links inside the host");
+  }
   const std::optional<VertexId> cpu = cpu_of_bounce(device, nic);
   if (!cpu) {
-    return spread_leg(paths, from, to);
+    return set_.add_leg(spreader_.uses(), spreader_.latency());
   }
   ++bounced_;
-  if (!spreader_.spread(paths, from, *cpu, false)) {
-    no_way(from, *cpu, "the links inside the host");
-  }
+  spreader_.spread(paths, from, *cpu, false);
   uses_ = spreader_.uses();
   const Seconds first = spreader_.latency();
-  if (!spreader_.spread(paths, *cpu, to, false)) {
-    no_way(*cpu, to, "the links inside the host");
-  }
+  spreader_.spread(paths, *cpu, to, false);
   uses_.insert(uses_.end(), spreader_.uses().begin(), spreader_.uses().end());
   return set_.add_leg(uses_, first + spreader_.latency());
 }
 
-// On the way between GPU and NIC: the CPU whose memory holds the data in between, where GPUDirect RDMA can't be used.
+// On the way between GPU and NIC that was just spread: the CPU whose memory holds the data in between, where GPUDirect
+// RDMA can't be used. As nics_of() in core/cluster/distance.h has it, at NCCL's default limit.
 std::optional<VertexId> FlowRouter::cpu_of_bounce(VertexId device, VertexId nic) {
   if (cluster_.vertex(device).kind != VertexKind::kGpu) {
     return std::nullopt;
   }
-  const auto type_of = [&](VertexId v) {
-    const std::size_t type = cluster_.vertex(v).type.at();
-    return type < cluster_.device_types().size() ? &cluster_.device_types()[type] : nullptr;
-  };
-  const DeviceType* nic_type = type_of(nic);
-  const DeviceType* gpu_type = type_of(device);
-  // As nics_of() in core/cluster/distance.h has it, at NCCL's default limit.
-  const bool capable =
-      (nic_type == nullptr || has_gpudirect(*nic_type)) && (gpu_type == nullptr || gpu_type->gpudirect.value_or(true));
-  EqualCostPaths& paths = routes_.host_paths();
   std::optional<VertexId> cpu;
   bool coherent = false;
-  VertexId at = device;
-  while (at != nic && !cpu) {
-    const std::span<const NextHop> hops = paths.next_hops(at, nic);
-    if (hops.empty()) {
-      return std::nullopt;
-    }
-    coherent = coherent || cluster_.link(link_of(hops.front().arc)).kind == LinkKind::kC2c;
-    at = hops.front().to;
-    if (cluster_.vertex(at).kind == VertexKind::kCpu) {
-      cpu = at;
+  for (const ArcUse& use : spreader_.uses()) {
+    const VertexId passed = cluster_.head(use.arc);
+    coherent = coherent || cluster_.link(link_of(use.arc)).kind == LinkKind::kC2c;
+    if (!cpu && cluster_.vertex(passed).kind == VertexKind::kCpu) {
+      cpu = passed;
     }
   }
+  const std::size_t nic_type = cluster_.vertex(nic).type.at();
+  const std::size_t gpu_type = cluster_.vertex(device).type.at();
+  const std::vector<DeviceType>& types = cluster_.device_types();
+  const bool capable = (nic_type >= types.size() || reads_gpu_memory_[nic_type] != 0) &&
+                       (gpu_type >= types.size() || types[gpu_type].gpudirect.value_or(true));
   if (capable) {
     return cpu && !coherent ? cpu : std::nullopt;
   }

@@ -15,7 +15,7 @@ namespace trainyard::simulator {
 
 class FlowRouter {
  public:
-  FlowRouter(Routes& routes, const RoutingPolicy& policy);
+  FlowRouter(Routes& routes, const RoutingPolicy& policy, std::size_t flows);
   void add(const Flow& flow);
   FlowSet take();
 
@@ -61,6 +61,7 @@ class FlowRouter {
   std::vector<double> load_;    // by lane, seconds of its capacity; adaptive only
   std::optional<Lanes> lanes_;  // adaptive only
   std::size_t bounced_ = 0;
+  std::vector<char> reads_gpu_memory_;  // by device type: as a NIC does with GPUDirect RDMA
   std::vector<Arrival> starts_;
 };
 

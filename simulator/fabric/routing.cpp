@@ -12,11 +12,9 @@ namespace trainyard::simulator {
 
 namespace {
 
-bool is_nvlink(const Link& link) { return link.kind == LinkKind::kNvlink || link.kind == LinkKind::kXgmi; }
-
-bool is_host_link(const Link& link) {
-  return link.kind == LinkKind::kPcie || link.kind == LinkKind::kC2c || link.kind == LinkKind::kCpuInterconnect;
-}
+constexpr LinkSelection kNvlinks = {.kinds = kind_bit(LinkKind::kNvlink) | kind_bit(LinkKind::kXgmi)};
+constexpr LinkSelection kHostLinks = {.kinds = kind_bit(LinkKind::kPcie) | kind_bit(LinkKind::kC2c) |
+                                               kind_bit(LinkKind::kCpuInterconnect)};
 
 constexpr std::array<std::string_view, kRoutingKinds> kKindNames = {"hash", "adaptive", "spray", "static"};
 
@@ -35,9 +33,9 @@ RoutingKind parse_routing_kind(std::string_view text, const std::string& where) 
 Routes::Routes(const Cluster& cluster, const ClusterGraph& graph, Network network)
     : cluster_(cluster),
       network_(network),
-      network_paths_(cluster, graph, [network](const Link& link) { return link.network == network; }),
-      nvlink_paths_(cluster, graph, is_nvlink),
-      host_paths_(cluster, graph, is_host_link),
+      network_paths_(cluster, graph, {.network = network}),
+      nvlink_paths_(cluster, graph, kNvlinks),
+      host_paths_(cluster, graph, kHostLinks),
       gpu_position_(cluster.vertices().size(), 0) {
   host_nics_ =
       by_host([&](VertexId v, VertexKind kind) { return kind == VertexKind::kNic && network_paths_.touches(v); });
@@ -105,6 +103,29 @@ std::vector<VertexId> Routes::nics(VertexId device) {
   return nics;
 }
 
+std::optional<VertexId> Routes::nearest_nic(VertexId device) {
+  if (network_paths_.touches(device) || !host_paths_.touches(device)) {
+    return network_paths_.touches(device) ? std::optional(device) : std::nullopt;
+  }
+  const std::span<const VertexId> nics = host_nics_.of(host_paths_.component(device));
+  std::int32_t least = std::numeric_limits<std::int32_t>::max();
+  near_.clear();
+  for (const VertexId nic : nics) {
+    const std::int32_t hops = host_paths_.hops(device, nic).value_or(std::numeric_limits<std::int32_t>::max());
+    if (hops < least) {
+      least = hops;
+      near_.clear();
+    }
+    if (hops == least) {
+      near_.push_back(nic);
+    }
+  }
+  if (near_.empty()) {
+    return std::nullopt;
+  }
+  return near_[static_cast<std::size_t>(gpu_position_[device.at()]) % near_.size()];
+}
+
 std::optional<VertexId> Routes::nearest_cpu(VertexId device) {
   std::optional<VertexId> nearest;
   std::int32_t least = std::numeric_limits<std::int32_t>::max();
@@ -120,7 +141,7 @@ std::optional<VertexId> Routes::nearest_cpu(VertexId device) {
 }
 
 FlowSet Routes::route(std::span<const Flow> flows, const RoutingPolicy& policy) {
-  FlowRouter router(*this, policy);
+  FlowRouter router(*this, policy, flows.size());
   for (const Flow& flow : flows) {
     router.add(flow);
   }

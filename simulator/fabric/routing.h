@@ -55,6 +55,7 @@ class Routes {
   // A device that is cabled to the network itself is its own only NIC. Empty where there is none.
   std::vector<VertexId> nics(VertexId device);
 
+  std::optional<VertexId> nearest_nic(VertexId device);  // the first of nics()
   std::optional<VertexId> nearest_cpu(VertexId device);  // of its host
 
   EqualCostPaths& network_paths() { return network_paths_; }  // cables
@@ -81,6 +82,7 @@ class Routes {
   Hosts host_nics_;
   Hosts host_cpus_;
   std::vector<std::int32_t> gpu_position_;  // by vertex: among the GPUs of its host
+  std::vector<VertexId> near_;              // working memory
 };
 
 }  // namespace trainyard::simulator

@@ -44,6 +44,7 @@ LegLoads number_rows(const Lanes& lanes, const FlowSet& flows, SharingProblem& p
   problem.row_of.assign(lanes.size(), SharingProblem::kNone);
   LegLoads legs;
   legs.first.reserve(flows.legs() + 1);
+  legs.loads.reserve(flows.arc_uses());
   const auto row_of = [&](std::size_t lane, std::size_t count, double capacity) {
     if (problem.row_of[lane] == SharingProblem::kNone) {
       std::fill_n(problem.row_of.begin() + static_cast<std::ptrdiff_t>(lane), count,
@@ -168,10 +169,11 @@ SharingProblem sharing_problem(const Lanes& lanes, const FlowSet& flows, const S
   for (std::uint32_t& row : problem.row_of) {
     row = row == SharingProblem::kNone ? row : rows.of[row];
   }
-  problem.column_of = std::move(commodities.of_flow);
-  for (std::uint32_t& column : problem.column_of) {
-    column = columns.of[column];
+  problem.column_of.reserve(commodities.of_flow.size());
+  for (const std::uint32_t commodity : commodities.of_flow) {
+    problem.column_of.push_back(columns.of[commodity]);
   }
+  problem.commodity_of = std::move(commodities.of_flow);
   problem.part = std::move(commodities.part);
   return problem;
 }

@@ -47,9 +47,10 @@ struct SharingProblem {
   LoadTable by_row;
   LoadTable by_column;
   // From flows and lanes.
-  std::vector<std::uint32_t> column_of;  // by flow
-  std::vector<double> part;              // by flow: its rate over its column's; 1 but in groups of unequal flows
-  std::vector<std::uint32_t> row_of;     // by lane; kNone where no flow passes
+  std::vector<std::uint32_t> commodity_of;  // by flow
+  std::vector<std::uint32_t> column_of;     // by flow
+  std::vector<double> part;                 // by flow: its rate over its column's; 1 but in groups of unequal flows
+  std::vector<std::uint32_t> row_of;        // by lane; kNone where no flow passes
 
   std::size_t columns() const { return weight.size(); }
   std::size_t rows() const { return capacity.size(); }
