@@ -1,7 +1,6 @@
 #include "core/import/nccl_xml.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "core/import/bus_rates.h"
 #include "core/import/limits.h"
 #include "core/import/nccl_devices.h"
+#include "core/import/nccl_links.h"
 #include "core/import/node_names.h"
 #include "core/import/parts.h"
 #include "core/import/text_lines.h"
@@ -22,7 +22,6 @@ namespace {
 
 using Role = NcclDevice::Role;
 
-constexpr std::int32_t kMostLinks = 1024;    // NVLinks or xGMI links between two devices
 constexpr std::int32_t kMostDevice = 65535;  // a dev or numaid attribute
 
 class NcclImporter {
@@ -45,7 +44,7 @@ class NcclImporter {
     add_nics();
     join_cpus();
     join_pcie();
-    join_gpus();
+    links_ = join_nccl_gpus(document_, listed_, {gpus_, vertex_, cpus_, nvswitches_}, parts_, cluster_);
     set_rails(cluster_);
     add_notes();
     return std::move(cluster_);
@@ -100,7 +99,6 @@ class NcclImporter {
     for (const std::size_t i : ordered(Role::kGpu, "gpu", nullptr)) {
       const NcclDevice& device = listed_.devices[i];
       vertex_[i] = add(VertexKind::kGpu, "gpu" + std::to_string(gpus_.size()), DeviceType{.name = gpu_type(device)});
-      gpu_at_[device.bus] = gpus_.size();
       gpus_.push_back(i);
     }
   }
@@ -139,17 +137,14 @@ class NcclImporter {
 
   void add_nvswitches() {
     for (const std::size_t gpu : gpus_) {
-      for (const pugi::xml_node link : listed_.devices[gpu].element.child("gpu").children("nvlink")) {
-        const std::string target = lower_case(XmlDocument::text(link, "target"));
-        if (is_nvswitch(link) && !nvswitches_.contains(target)) {
-          nvswitches_[target] =
-              add(VertexKind::kNvswitch, "nvswitch" + std::to_string(nvswitches_.size()), parts_.device("NVSwitch"));
+      for (const pugi::xml_node link : listed_.devices[gpu].element.child("gpu").children()) {
+        if (is_nvswitch_link(link) && !nvswitches_.contains(link_target(link))) {
+          const std::string name = "nvswitch" + std::to_string(nvswitches_.size());
+          nvswitches_[link_target(link)] = add(VertexKind::kNvswitch, name, parts_.device("NVSwitch"));
         }
       }
     }
   }
-
-  static bool is_nvswitch(pugi::xml_node link) { return XmlDocument::text(link, "tclass").starts_with("0x0680"); }
 
   // Each network port is a NIC; ports of one card share what joins them to the host.
   void add_nics() {
@@ -257,97 +252,6 @@ class NcclImporter {
     }
   }
 
-  // ---- Between GPUs ---------------------------------------------------------------------------------------
-
-  void join_gpus() {
-    for (std::size_t g = 0; g < gpus_.size(); ++g) {
-      const pugi::xml_node gpu = listed_.devices[gpus_[g]].element.child("gpu");
-      for (const pugi::xml_node link : gpu.children()) {
-        const std::string_view kind = link.name();
-        if (kind == "nvlink" || kind == "xgmi") {
-          read_gpu_link(g, link);
-        } else if (kind == "c2c") {
-          add_c2c(g, link);
-        }
-      }
-    }
-    for (const auto& [ends, count] : pairs_) {
-      add_pair(ends.first, ends.second, count);
-    }
-  }
-
-  void read_gpu_link(std::size_t gpu, pugi::xml_node link) {
-    const std::int32_t count = document_.whole(link, "count", 1, kMostLinks).value_or(1);
-    const std::string target = lower_case(XmlDocument::text(link, "target"));
-    if (is_nvswitch(link)) {
-      cluster_.add_link(nvlink(gpu, nvswitches_.at(target), count));
-      return;
-    }
-    if (XmlDocument::text(link, "tclass").starts_with("0x0604")) {  // POWER: NVLink to the CPU
-      cluster_.add_link(nvlink(gpu, cpus_[listed_.devices[gpus_[gpu]].cpu], count));
-      return;
-    }
-    const auto peer = gpu_at_.find(target);
-    if (peer == gpu_at_.end()) {
-      ++links_to_absent_;
-      return;
-    }
-    if (peer->second == gpu) {
-      document_.fail(link, "a GPU linked to itself");
-    }
-    const bool forward = gpu < peer->second;
-    pairs_[{std::min(gpu, peer->second), std::max(gpu, peer->second)}][forward ? 0 : 1] += count;
-    if (std::string_view(link.name()) == "xgmi") {
-      xgmi_.insert(std::min(gpu, peer->second));
-    }
-  }
-
-  Link nvlink(std::size_t gpu, VertexId to, std::int32_t links) {
-    const NcclDevice& device = listed_.devices[gpus_[gpu]];
-    const auto sm = document_.whole(device.element.child("gpu"), "sm", 0, 10'000);
-    const auto generation = sm ? nvlink_generation(*sm) : std::nullopt;
-    unknown_nvlinks_ += generation ? 0 : 1;
-    Link link = parts_.nvlink(vertex_[gpus_[gpu]], to, generation.value_or(4), links);
-    link.generation = generation;
-    return link;
-  }
-
-  // Listed by both ends, as a rule alike; where only one end lists it, it is as wide both ways.
-  void add_pair(std::size_t a, std::size_t b, std::array<std::int32_t, 2> count) {
-    const std::int32_t there = count[0] > 0 ? count[0] : count[1];
-    const std::int32_t back = count[1] > 0 ? count[1] : count[0];
-    Link link = nvlink(a, vertex_[gpus_[b]], std::max(there, back));
-    if (xgmi_.contains(a)) {
-      const std::string_view target = XmlDocument::text(listed_.devices[gpus_[a]].element.child("gpu"), "gcn");
-      unknown_nvlinks_ -= link.generation ? 0 : 1;
-      const auto rate = xgmi_rate(target, 1);
-      unknown_xgmi_ += rate ? 0 : 1;
-      link.kind = LinkKind::kXgmi;
-      link.generation.reset();
-      link.bandwidth = rate.value_or(46_GBps) * link.width;
-    }
-    const BytesPerSecond one = link.bandwidth / link.width;
-    link.bandwidth = one * there;
-    link.reverse_bandwidth = one * back;
-    cluster_.add_link(link);
-  }
-
-  void add_c2c(std::size_t gpu, pugi::xml_node c2c) {
-    const std::int32_t count = document_.whole(c2c, "count", 1, kMostLinks).value_or(1);
-    const auto megabytes = document_.whole(c2c, "bw", 1, 100'000'000);
-    if (!megabytes) {
-      document_.fail(c2c, "a chip-to-chip link without bw");
-    }
-    const auto rate = from_si<BytesPerSecond>(1e6 * *megabytes * count);
-    cluster_.add_link({.from = vertex_[gpus_[gpu]],
-                       .to = cpus_[listed_.devices[gpus_[gpu]].cpu],
-                       .kind = LinkKind::kC2c,
-                       .width = count,
-                       .bandwidth = rate,
-                       .reverse_bandwidth = rate,
-                       .latency = parts_.c2c_latency()});
-  }
-
   // ---- What was assumed -----------------------------------------------------------------------------------
 
   void note(int count, const std::string& text) {
@@ -359,9 +263,9 @@ class NcclImporter {
   void add_notes() {
     note(unreported_nics_, "NICs without a speed in the file, counted as 10 Gb/s as NCCL does");
     note(unreported_links_, "PCIe links without speed or width, counted as generation 3 x16 as NCCL does");
-    note(unknown_nvlinks_, "NVLink connections of GPUs of unknown generation, counted as 25 GB/s a link");
-    note(unknown_xgmi_, "xGMI connections of GPUs of unknown generation, counted as 46 GB/s a link");
-    note(links_to_absent_, "links to GPUs that the file doesn't list, left out");
+    note(links_.unknown_nvlinks, "NVLink connections of GPUs of unknown generation, counted as 25 GB/s a link");
+    note(links_.unknown_xgmi, "xGMI connections of GPUs of unknown generation, counted as 46 GB/s a link");
+    note(links_.to_absent, "links to GPUs that the file doesn't list, left out");
     note(listed_.ignored, "PCI devices that are neither GPU, NIC nor switch, left out");
     const auto links_gpus = [](const Link& link) {
       return link.kind == LinkKind::kNvlink || link.kind == LinkKind::kXgmi;
@@ -382,18 +286,13 @@ class NcclImporter {
   std::vector<VertexId> vertex_;   // by listed device; NICs' ports are several
   std::vector<std::size_t> gpus_;  // listed devices in rank order
   std::vector<VertexId> cpus_;
-  std::map<std::string, std::size_t> gpu_at_;  // position in gpus_ by bus id
   std::map<std::string, VertexId> nvswitches_;
   std::map<std::string, VertexId> cards_;
-  std::map<std::pair<std::size_t, std::size_t>, std::array<std::int32_t, 2>> pairs_;  // links each way
-  std::set<std::size_t> xgmi_;  // GPUs whose pairs are joined by xGMI
+  NcclLinkCounts links_;
   int switches_ = 0;
   int nics_ = 0;
   int unreported_nics_ = 0;
   int unreported_links_ = 0;
-  int unknown_nvlinks_ = 0;
-  int unknown_xgmi_ = 0;
-  int links_to_absent_ = 0;
 };
 
 }  // namespace

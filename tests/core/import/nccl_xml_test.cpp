@@ -119,6 +119,15 @@ TEST(NcclXml, JoinsAGpuToItsCpuByC2c) {
   EXPECT_DOUBLE_EQ(gigabytes_at(node, node.gpus()[0], LinkKind::kC2c), 450.0);  // 10 x 45,000 MB/s
 }
 
+TEST(NcclXml, TakesASwitchOfAnyKindOfLinkAndNotesLinksToGpusThatAreNotListed) {
+  const std::string_view text = R"(<system><cpu numaid="0"><pci busid="0000:01:00.0" class="0x038000"><gpu dev="0">
+    <xgmi target="0000:90:00.0" count="2" tclass="0x068000"/>
+    <nvlink target="0000:02:00.0" count="2" tclass="0x030200"/></gpu></pci></cpu></system>)";
+  const Cluster node = import_nccl_xml(text, "topo.xml");
+  EXPECT_EQ(count(node, VertexKind::kNvswitch), 1U);
+  EXPECT_TRUE(has_note(node, "links to GPUs that the file doesn't list, left out: 1"));
+}
+
 TEST(NcclXml, SaysWhatIsWrongAndWhere) {
   const auto refused = [](const std::string& inside) {
     return error_of([&] { import_nccl_xml("<system>\n<cpu numaid=\"0\">\n" + inside + "</cpu></system>", "t.xml"); });
