@@ -30,6 +30,8 @@ struct Options {
   std::string file;
   std::string constants;
   std::string output;
+  std::vector<std::string> anchors;
+  std::string hardware;
   bool fit = false;
   bool leave_one_out = false;
   bool rows = false;
@@ -152,6 +154,15 @@ void print_validation(const Session& session, const Options& options, const Coll
   fmt::print("{}", table.text(session.out));
 }
 
+std::vector<simulator::CollectiveAnchor> read_anchors(const Options& options,
+                                                      const simulator::CollectiveModels& models) {
+  std::vector<simulator::NcclTestsLog> logs;
+  for (const std::string& file : options.anchors) {
+    logs.push_back(simulator::parse_nccl_tests_log(read_text_file(file), file));
+  }
+  return simulator::make_anchors(logs, options.hardware, models);
+}
+
 int validate(const Session& session, const Options& options) {
   const simulator::CollectiveModels models = simulator::shipped_collective_models();
   const std::vector<simulator::ClassifiedCollective> points =
@@ -171,7 +182,8 @@ int validate(const Session& session, const Options& options) {
                    "trainyard validate collectives.json --fit --output FILE: nccl-tests and PyTorch benchmark logs, "
                    "named by class under series"));
   }
-  const CollectiveValidation validation = simulator::validate_collectives(points, table, options.leave_one_out);
+  const CollectiveValidation validation = simulator::validate_collectives(
+      points, table, options.leave_one_out, read_anchors(options, {models.facts, table, models.exclusions}));
   if (session.json) {
     print_json(to_json(validation, options.leave_one_out));
   } else {
@@ -191,6 +203,12 @@ void add_validate(CLI::App& app, Session& session, Action& action) {
   verb->add_flag("--rows", options->rows, "Print every point, not the summary alone");
   verb->add_flag("--leave-one-out", options->leave_one_out,
                  "Also predict each point with constants fitted without its source");
+  verb->add_option("--anchor", options->anchors,
+                   "Your own nccl-tests log: shifts the constants and narrows the interval for rows of that system")
+      ->type_name("LOG");
+  verb->add_option("--hardware", options->hardware,
+                   "What the logs don't say, for example \"8x400G RoCE\"; default: the usual server of their GPU")
+      ->type_name("TEXT");
   verb->add_flag("--fit", options->fit, "Fit the constants to FILE, in place of those that are shipped");
   verb->add_option("--constants", options->constants, "Curve constants to use, as in models/collectives/curves.json")
       ->type_name("FILE");

@@ -34,6 +34,7 @@ enum class CpuVendor : std::uint8_t { kIntel, kAmd, kArm };
 std::string_view to_string(CpuVendor vendor);
 
 struct CollectiveSite {
+  std::string accelerator;  // "h100", as the description names it; may be empty
   GpuGeneration generation = GpuGeneration::kHopper;
   NodeLinks links = NodeLinks::kNvswitch;
   int gpus_per_node = 8;           // installed; of an NVLink domain for GB200

@@ -217,10 +217,13 @@ CurveTable starting_table(const ByClass& groups, const CurvePriors& priors) {
     curve.constants = table.families.at(curve.family);
     curve.points = static_cast<int>(observations.size());
     std::set<std::string> series;
+    std::set<std::string> sources;
     for (const FitObservation* observation : observations) {
       series.insert(observation->series);
+      sources.insert(observation->source);
     }
     curve.series.assign(series.begin(), series.end());
+    curve.sources.assign(sources.begin(), sources.end());
   }
   return table;
 }
@@ -380,6 +383,41 @@ std::vector<LeftOut> leave_one_source_out(const std::vector<FitObservation>& obs
   return result;
 }
 
+namespace {
+
+// Residuals of each series under its class refitted without it, where its source has another in the class. The
+// families stay: one series barely moves them.
+std::vector<Residual> leave_one_series_out(const std::vector<FitObservation>& observations, const CurveTable& table,
+                                           const CurvePriors& priors) {
+  std::vector<Residual> residuals;
+  for (const auto& [name, members] : by_class(observations)) {
+    const ClassCurve& curve = table.classes.at(name);
+    const CurveLogs mean = to_logs(table.families.at(curve.family));
+    for (const std::string& series : curve.series) {
+      std::vector<const FitObservation*> others;
+      std::vector<const FitObservation*> left_out;
+      for (const FitObservation* member : members) {
+        (member->series == series ? left_out : others).push_back(member);
+      }
+      const bool source_known = std::any_of(others.begin(), others.end(), [&](const FitObservation* other) {
+        return other->source == left_out.front()->source;
+      });
+      if (!source_known) {
+        continue;
+      }
+      CurveTable without = table;
+      without.classes.at(name).constants =
+          from_logs(ClassFit(others, table, priors, mean).best(to_logs(curve.constants)));
+      for (const FitObservation* member : left_out) {
+        residuals.push_back({member->size.si(), std::abs(log_ratio(*member, without))});
+      }
+    }
+  }
+  return residuals;
+}
+
+}  // namespace
+
 CurveTable fit_with_bands(const std::vector<FitObservation>& observations, const CurvePriors& priors) {
   CurveTable table = fit_curves(observations, priors);
   const std::vector<LeftOut> left_out = leave_one_source_out(observations, priors);
@@ -389,9 +427,38 @@ CurveTable fit_with_bands(const std::vector<FitObservation>& observations, const
     (left_out[i].evidence == CurveEvidence::kSameClass ? same_class : borrowed)
         .push_back({observations[i].size.si(), std::abs(left_out[i].log_error)});
   }
+  table.same_source = bands_of(leave_one_series_out(observations, table, priors), kFewestOthers, kUnknownBand);
   table.same_class = bands_of(same_class, kFewestOthers, kUnknownBand);
   table.borrowed = bands_of(borrowed, kFewestOthers, kUnknownBand);
   return table;
+}
+
+CurveTable anchored(const CurveTable& table, const std::vector<FitObservation>& own) {
+  CurvePriors priors = default_priors();
+  const ByClass groups = by_class(own);
+  CurveTable result = table;
+  for (const auto& [name, members] : groups) {
+    const std::string& family = members.front()->shape.family();
+    const CurveLogs mean = to_logs(constants_for(table, name, family));
+    ClassCurve& curve = result.classes[name];
+    curve.family = family;
+    curve.constants = from_logs(mean);
+    curve.constants = from_logs(ClassFit(members, result, priors, mean).best(mean));
+    curve.series = {members.front()->series};
+    curve.sources = {members.front()->source};
+    curve.points = static_cast<int>(members.size());
+    curve.anchored = true;
+  }
+  set_own_bands(result, groups);
+  for (const auto& [name, members] : groups) {  // knowing more never widens a band
+    const auto before = table.classes.find(name);
+    const Bands& limit = before == table.classes.end() ? table.borrowed : before->second.band;
+    Bands& band = result.classes.at(name).band;
+    for (std::size_t i = 0; i < kBands; ++i) {
+      band.at(i) = std::min(band.at(i), limit.at(i));
+    }
+  }
+  return result;
 }
 
 }  // namespace trainyard::simulator

@@ -12,11 +12,21 @@ namespace trainyard::simulator {
 namespace {
 
 constexpr BytesPerSecond kUnlimited = from_si<BytesPerSecond>(std::numeric_limits<double>::max());
-constexpr double kPipelinedFill = 0.5;
+// Of the fill, by a ring's hops: a broadcast's or a reduction's are a pipeline that overlaps; an all-reduce runs its
+// two phases in one kernel and fills once for both.
+double ring_fill(CollectiveOp op) {
+  switch (op) {
+    case CollectiveOp::kAllReduce:
+    case CollectiveOp::kBroadcast:
+    case CollectiveOp::kReduce:
+      return 0.5;
+    default:
+      return 1.0;
+  }
+}
 
-bool pipelined(CollectiveOp op) { return op == CollectiveOp::kBroadcast || op == CollectiveOp::kReduce; }
-
-BytesPerSecond ring_in_node(const CollectiveSite& site, int ranks, const LinkFacts& facts) {
+// What a GPU's links to the other ranks of its node carry, all together.
+BytesPerSecond links_in_node(const CollectiveSite& site, int ranks, const LinkFacts& facts) {
   const GenerationLinks& links = facts.of(site.generation);
   if (site.links == NodeLinks::kCubeMesh && links.ring && ranks >= 2) {
     const int rings = cube_mesh_rings(std::min(ranks, 8));
@@ -33,6 +43,10 @@ BytesPerSecond ring_in_node(const CollectiveSite& site, int ranks, const LinkFac
     total *= static_cast<double>(std::max(ranks - 1, 1)) / 7.0;
   }
   return total;
+}
+
+BytesPerSecond ring_in_node(const CollectiveSite& site, int ranks, const LinkFacts& facts) {
+  return facts.of(site.generation).ring_share * links_in_node(site, ranks, facts);
 }
 
 bool nvls_serves(const CollectiveSite& site, int ranks, const LinkFacts& facts) {
@@ -52,8 +66,8 @@ BytesPerSecond best_in_node(const CollectiveSite& site, const LinkFacts& facts) 
   if (local < 2) {
     return kUnlimited;
   }
-  const BytesPerSecond ring = ring_in_node(site, local, facts);
-  return nvls_serves(site, local, facts) ? max(ring, nvls_in_node(site, local, facts)) : ring;
+  const BytesPerSecond tree = facts.tree_in_node * links_in_node(site, local, facts);
+  return nvls_serves(site, local, facts) ? max(tree, nvls_in_node(site, local, facts)) : tree;
 }
 
 std::string named(std::string_view prefix, std::string_view mechanism) {
@@ -88,19 +102,19 @@ CurveShape node_shape(const CollectiveSite& site, CollectiveOp op, NcclAlgorithm
   CurveShape shape;
   shape.cap = kUnlimited;
   shape.bandwidth = ring_in_node(site, site.ranks, facts);
-  const double share = pipelined(op) ? kPipelinedFill : 1.0;
+  const double share = ring_fill(op);
   switch (algorithm) {
     case NcclAlgorithm::kNvls:
       if (op == CollectiveOp::kAllReduce) {
         shape.bandwidth = nvls_in_node(site, site.ranks, facts);
       }
-      shape.levels = {{node_class(site, "nvls"), "node/nvls", 1.0, share}};
+      shape.levels = {{node_class(site, "nvls"), "node/nvls", 1.0, 1.0}};
       break;
     case NcclAlgorithm::kDirect:
-      shape.levels = {{node_class(site, "direct"), "node/direct", 1.0, share}};
+      shape.levels = {{node_class(site, "direct"), "node/direct", 1.0, 1.0}};
       break;
     case NcclAlgorithm::kTree:
-      shape.levels = {{node_class(site, "tree"), "node/tree", ring_hops(op, site.ranks), share}};
+      shape.levels = {{node_class(site, "tree"), "node/tree", ring_hops(op, site.ranks), 1.0}};
       break;
     default:
       shape.levels = {{node_class(site, "ring"), "node/ring", ring_hops(op, site.ranks), share}};
@@ -120,7 +134,7 @@ CurveShape domain_ring_shape(const CollectiveSite& site, CollectiveOp op, const 
 CurveShape ring_across(const CollectiveSite& site, CollectiveOp op, const LinkFacts& facts) {
   CurveShape shape;
   const double ways = op == CollectiveOp::kAllReduce ? 2.0 : 1.0;
-  const double share = pipelined(op) ? kPipelinedFill : 1.0;
+  const double share = ring_fill(op);
   shape.bandwidth = site.nic_sum();
   shape.cap = site.ranks_per_node() < 2 ? kUnlimited : ring_in_node(site, site.ranks_per_node(), facts);
   shape.levels = {{fabric_class(site.fabric, "ring"), "network/ring", ways * (site.nodes - 1), share}};

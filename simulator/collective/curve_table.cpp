@@ -16,7 +16,8 @@ int band_of(double size) {
 }
 
 std::string_view to_string(CurveEvidence evidence) {
-  constexpr std::array<std::string_view, 3> kNames = {"own_series", "same_class", "borrowed"};
+  constexpr std::array<std::string_view, 5> kNames = {"anchored", "own_series", "same_source", "same_class",
+                                                      "borrowed"};
   return kNames.at(static_cast<std::size_t>(evidence));
 }
 
@@ -51,8 +52,47 @@ Curve make_curve(const CurveShape& shape, const CurveTable& table) {
   return curve;
 }
 
+namespace {
+
+CurveEvidence evidence_for(const CurveTable& table, const std::string& curve_class, const std::string& series,
+                           const std::string& source) {
+  const auto known = table.classes.find(curve_class);
+  if (known == table.classes.end()) {
+    return CurveEvidence::kBorrowed;
+  }
+  const ClassCurve& curve = known->second;
+  const auto among = [](const std::vector<std::string>& all, const std::string& one) {
+    return std::find(all.begin(), all.end(), one) != all.end();
+  };
+  if (curve.anchored) {
+    return CurveEvidence::kAnchored;
+  }
+  if (among(curve.series, series)) {
+    return CurveEvidence::kOwnSeries;
+  }
+  return among(curve.sources, source) ? CurveEvidence::kSameSource : CurveEvidence::kSameClass;
+}
+
+double half_width_of(const CurveTable& table, const std::string& curve_class, CurveEvidence evidence,
+                     std::size_t band) {
+  switch (evidence) {
+    case CurveEvidence::kAnchored:
+    case CurveEvidence::kOwnSeries:
+      return table.classes.at(curve_class).band.at(band);
+    case CurveEvidence::kSameSource:
+      return table.same_source.at(band);
+    case CurveEvidence::kSameClass:
+      return table.same_class.at(band);
+    case CurveEvidence::kBorrowed:
+      break;
+  }
+  return table.borrowed.at(band);
+}
+
+}  // namespace
+
 CurvePrediction predict(const CurveShape& shape, const CurveTable& table, std::optional<Bytes> size,
-                        const std::string& series) {
+                        const std::string& series, const std::string& source) {
   const Curve curve = make_curve(shape, table);
   CurvePrediction prediction;
   prediction.curve_class = shape.curve_class();
@@ -62,14 +102,8 @@ CurvePrediction predict(const CurveShape& shape, const CurveTable& table, std::o
     prediction.bus = *size * shape.wire_factor / prediction.time;
   }
   const auto band = static_cast<std::size_t>(size ? band_of(size->si()) : kBands - 1);
-  double half_width = table.borrowed.at(band);
-  const auto known = table.classes.find(shape.curve_class());
-  if (known != table.classes.end()) {
-    const std::vector<std::string>& all = known->second.series;
-    const bool own = !series.empty() && std::find(all.begin(), all.end(), series) != all.end();
-    prediction.evidence = own ? CurveEvidence::kOwnSeries : CurveEvidence::kSameClass;
-    half_width = own ? known->second.band.at(band) : table.same_class.at(band);
-  }
+  prediction.evidence = evidence_for(table, shape.curve_class(), series, source);
+  const double half_width = half_width_of(table, shape.curve_class(), prediction.evidence, band);
   prediction.low = prediction.bus * std::exp(-half_width);
   prediction.high = prediction.bus * std::exp(half_width);
   return prediction;

@@ -6,6 +6,7 @@
 //
 // Band: predicted busbw x exp(+-h), h such that 4 of 5 measurements fall inside:
 //   own series      a series the constants were fitted on: residuals of the class, by size
+//   same source     another series of a source the class was fitted on: residuals when the series is left out
 //   same class      another system of a class that was fitted: residuals when its source is left out of the fit
 //   borrowed        a class without curves: residuals when all sources of a class are left out
 //   anchored        the user's own log took part in the fit: residuals of that log, never under kLeastBand
@@ -32,9 +33,11 @@ int band_of(double size);
 struct ClassCurve {
   std::string family;
   CurveConstants constants;
-  std::vector<std::string> series;  // what they were fitted on
+  std::vector<std::string> series;   // what they were fitted on
+  std::vector<std::string> sources;  // whose measurements those are
   int points = 0;
-  Bands band{};  // own series
+  Bands band{};           // own series
+  bool anchored = false;  // to a user's log: `band` is for every question
 };
 
 struct CurveTable {
@@ -42,12 +45,13 @@ struct CurveTable {
   std::map<std::string, CurveConstants> families;
   double sharpness = 1.0;        // p
   double framework_floor = 1.0;  // H of a training loop, of nccl-tests'
+  Bands same_source{};
   Bands same_class{};
   Bands borrowed{};
 };
 
-enum class CurveEvidence : std::uint8_t { kOwnSeries, kSameClass, kBorrowed };
-std::string_view to_string(CurveEvidence evidence);  // "own_series", ...
+enum class CurveEvidence : std::uint8_t { kAnchored, kOwnSeries, kSameSource, kSameClass, kBorrowed };
+std::string_view to_string(CurveEvidence evidence);  // "anchored", "own_series", ...
 
 struct CurvePrediction {
   Seconds time;
@@ -63,9 +67,9 @@ const CurveConstants& constants_for(const CurveTable& table, const std::string& 
 
 Curve make_curve(const CurveShape& shape, const CurveTable& table);
 
-// `series` names the measured series that the question belongs to, empty for none. No size: the plateau.
+// `series` and `source` name the measured series that the question belongs to, empty for none. No size: the plateau.
 CurvePrediction predict(const CurveShape& shape, const CurveTable& table, std::optional<Bytes> size,
-                        const std::string& series = {});
+                        const std::string& series = {}, const std::string& source = {});
 
 CurveTable parse_curve_table(const std::string& text, const std::string& where);
 std::string curve_table_text(const CurveTable& table, const std::string& provenance);

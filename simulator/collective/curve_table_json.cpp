@@ -70,6 +70,7 @@ CurveTable parse_curve_table(const std::string& text, const std::string& where) 
   root.text("provenance");
   table.sharpness = root.number("sharpness", 1.0, 100.0);
   table.framework_floor = root.number("framework_floor", 0.1, 100.0);
+  table.same_source = read_bands(root, "same_source_band");
   table.same_class = read_bands(root, "same_class_band");
   table.borrowed = read_bands(root, "borrowed_band");
   root.for_each_object("families", [&](ObjectReader& entry) {
@@ -85,6 +86,7 @@ CurveTable parse_curve_table(const std::string& text, const std::string& where) 
     curve.constants = read_constants(entry.object("constants"));
     curve.points = entry.small_integer("points", 1);
     curve.band = read_bands(entry, "band");
+    curve.sources = entry.texts("sources");
     curve.series = entry.texts("series");
   });
   root.finish();
@@ -98,6 +100,7 @@ std::string curve_table_text(const CurveTable& table, const std::string& provena
   root["provenance"] = provenance;
   root["sharpness"] = rounded(table.sharpness);
   root["framework_floor"] = rounded(table.framework_floor);
+  root["same_source_band"] = to_json(table.same_source);
   root["same_class_band"] = to_json(table.same_class);
   root["borrowed_band"] = to_json(table.borrowed);
   root["families"] = ordered_json::array();
@@ -112,6 +115,7 @@ std::string curve_table_text(const CurveTable& table, const std::string& provena
     entry["constants"] = to_json(curve.constants);
     entry["points"] = curve.points;
     entry["band"] = to_json(curve.band);
+    entry["sources"] = curve.sources;
     entry["series"] = curve.series;
     root["classes"].push_back(std::move(entry));
   }

@@ -187,6 +187,7 @@ double pcie_gbps(const std::string& text) {
 }
 
 struct Found {
+  std::string accelerator;
   GpuGeneration generation = GpuGeneration::kOther;
   Nics nics;
   std::optional<FabricKind> fabric;
@@ -199,7 +200,8 @@ std::optional<Found> find_machine(const std::string& text) {
   std::optional<Found> found;
   for (const Accelerator& accelerator : kAccelerators) {
     if (has(text, accelerator.word)) {
-      found = Found{accelerator.generation,
+      found = Found{std::string(accelerator.word),
+                    accelerator.generation,
                     {accelerator.nics, accelerator.gbit_each},
                     std::nullopt,
                     accelerator.links_gbps,
@@ -211,7 +213,8 @@ std::optional<Found> find_machine(const std::string& text) {
     if (has(text, machine.word)) {
       const bool same = !found || found->generation == machine.generation;
       if (same) {
-        found = Found{machine.generation,
+        found = Found{found ? found->accelerator : std::string(to_string(machine.generation)),
+                      machine.generation,
                       {machine.nics, machine.gbit_each},
                       machine.fabric,
                       found ? found->links_gbps : 0.0,
@@ -232,7 +235,7 @@ int number_before(const std::string& text, const char* pattern) {
 void place_ranks(DescribedSite& described, const std::string& text, std::optional<int> nodes,
                  std::optional<int> ranks) {
   CollectiveSite& site = described.site;
-  const int said_nodes = number_before(text, "([0-9]+)[ -]?nodes?([^a-z]|$)");
+  const int said_nodes = number_before(text, "(?:^|[^a-z0-9])([0-9]+)[ -]?nodes?(?:[^a-z]|$)");
   const int instances = number_before(text, "(?:^|[^0-9])([0-9]+) ?x (?:p[3-6]|a[2-4]-|bm\\.|nd[0-9]|dgx|hgx)");
   if (!nodes && (said_nodes > 0 || instances > 0)) {
     nodes = said_nodes > 0 ? said_nodes : instances;
@@ -243,7 +246,10 @@ void place_ranks(DescribedSite& described, const std::string& text, std::optiona
     described.assumed.emplace_back("ranks");
   }
   if (!ranks) {
-    ranks = site.nics > 0 && site.links == NodeLinks::kNvswitch ? 16 * per_node : per_node;
+    // Where the text names its network, the figure is of one; 16 nodes stand for "many".
+    const bool networked =
+        std::find(described.assumed.begin(), described.assumed.end(), "nics") == described.assumed.end();
+    ranks = site.nics > 0 && networked ? 16 * per_node : per_node;
     described.assumed.emplace_back("ranks");
   }
   if (site.nvl_domain) {
@@ -273,7 +279,8 @@ std::optional<DescribedSite> describe_site(std::string_view text, std::optional<
   DescribedSite described;
   CollectiveSite& site = described.site;
   // NICs alone: a bound that holds for any GPU behind them; Hopper's node doesn't bind.
-  const Found found = machine.value_or(Found{card ? GpuGeneration::kOther : GpuGeneration::kHopper});
+  const Found found = machine.value_or(Found{"", card ? GpuGeneration::kOther : GpuGeneration::kHopper});
+  site.accelerator = found.accelerator;
   site.generation = found.generation;
   if (card && !has(words, "sxm") && !has(words, "nvlink")) {
     site.links = NodeLinks::kPcie;
@@ -298,7 +305,7 @@ std::optional<DescribedSite> describe_site(std::string_view text, std::optional<
     described.assumed.emplace_back("nics");
   }
   std::optional<FabricKind> fabric = find_fabric(words);
-  if (!fabric && has(words, "efa")) {
+  if (!fabric && std::regex_search(words, std::regex("(^|[^a-z])efa"))) {
     fabric = found.fabric.value_or(efa_of(found.generation));
   }
   if (!fabric) {

@@ -42,6 +42,7 @@ GenerationLinks read_generation(ObjectReader reader) {
   links.nvls = optional_sourced(reader, "nvls", rate);
   links.nvls_cap = optional_sourced(reader, "nvls_cap", rate);
   links.nvls_from = optional_sourced(reader, "nvls_from", whole).value_or(0);
+  links.ring_share = optional_sourced(reader, "ring_share", factor).value_or(1.0);
   links.pair = optional_sourced(reader, "pair", factor).value_or(1.0);
   if (links.links.si() <= 0.0 && !(links.ring && links.pcie)) {
     reader.fail("links", "is missing, and so are ring and pcie");
@@ -69,6 +70,7 @@ LinkFacts parse_link_facts(const std::string& text, const std::string& where) {
   }
   channel.finish();
   facts.channel_limit = sourced(root, "channel_limit", whole);
+  facts.tree_in_node = sourced(root, "tree_in_node", factor);
   facts.two_nodes = sourced(root, "two_nodes", factor);
   facts.three_nodes = sourced(root, "three_nodes", factor);
   facts.sharp = sourced(root, "sharp", factor);

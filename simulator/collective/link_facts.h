@@ -19,6 +19,7 @@ struct GenerationLinks {
   std::optional<BytesPerSecond> nvls;      // A in B = A 2(n-1)/(n+1)
   std::optional<BytesPerSecond> nvls_cap;  // more ranks don't help beyond it
   int nvls_from = 0;                       // ranks from which NVLS is taken
+  double ring_share = 1.0;                 // of the links, in a node's ring
   double pair = 1.0;                       // of the links, between two GPUs alone
 };
 
@@ -26,6 +27,7 @@ struct LinkFacts {
   std::array<GenerationLinks, kGpuGenerations> generations;
   std::array<BytesPerSecond, kNcclProtocols> channel;  // a ring channel's rate by protocol, Blackwell
   int channel_limit = 16;                              // channels that add up
+  double tree_in_node = 0.8;                           // of the links, by a tree's chain in each of several nodes
   double two_nodes = 2.0;                              // of the NICs' sum, by trees over two nodes
   double three_nodes = 4.0 / 3.0;                      // ... over three
   double sharp = 2.0;                                  // of the NICs' sum, with SHARP

@@ -52,10 +52,10 @@ NcclGraph best_split(std::span<const double> speeds, double total) {
   NcclGraph best{1, total, total};
   double most = 0.0;
   for (const double speed : speeds) {
-    const double fit = std::floor(total / (speed * kGiga));
+    const double fit = std::min(std::floor(total / (speed * kGiga)), nccl::kMostChannels / 2.0);
     if (fit >= 1.0 && fit * speed > most + 1e-9) {
       most = fit * speed;
-      best = {static_cast<int>(std::min(fit, 32.0)), speed * kGiga, speed * kGiga};
+      best = {static_cast<int>(fit), speed * kGiga, speed * kGiga};
     }
   }
   return best;

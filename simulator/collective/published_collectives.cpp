@@ -208,12 +208,14 @@ std::string series_of(const ClassifiedCollective& point) {
 }
 
 void choose_algorithm(ClassifiedCollective& point, const LinkFacts& facts) {
+  const std::optional<NcclAlgorithm> named = named_algorithm(point.row.algo);
+  const bool by_switches = named == NcclAlgorithm::kCollNetDirect || named == NcclAlgorithm::kCollNetChain;
+  point.site.sharp = point.site.sharp || by_switches;
   const std::vector<NcclAlgorithm> possible = possible_algorithms(point.site, point.op, facts);
   const auto can = [&](NcclAlgorithm algorithm) {
     return std::find(possible.begin(), possible.end(), algorithm) != possible.end();
   };
   point.algorithm = usual_algorithm(point.site, point.op, facts);
-  const std::optional<NcclAlgorithm> named = named_algorithm(point.row.algo);
   if (!named) {
     return;
   }
@@ -248,8 +250,7 @@ void classify_row(ClassifiedCollective& point, const LinkFacts& facts) {
     return;
   }
   point.op = *op;
-  std::string described_by = row.hardware + " " + row.algo;
-  std::optional<DescribedSite> described = describe_site(described_by, row.nodes, row.gpus);
+  const std::optional<DescribedSite> described = describe_site(row.hardware, row.nodes, row.gpus);
   if (!described) {
     point.reason = "no accelerator, instance type or NIC recognised in '" + row.hardware + "'";
     return;
@@ -291,7 +292,8 @@ void flag_non_monotone(std::vector<ClassifiedCollective>& points) {
   constexpr double kClearly = 1.12;
   std::map<std::string, std::vector<ClassifiedCollective*>> series;
   for (ClassifiedCollective& point : points) {
-    if (point.reason.empty() && point.size) {
+    // With few channels LL is slower than the protocol of the next size: that is no mistake.
+    if (point.reason.empty() && point.size && !point.shape.channel_caps) {
       series[point.series].push_back(&point);
     }
   }

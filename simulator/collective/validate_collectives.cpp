@@ -40,7 +40,8 @@ std::optional<ErrorSummary> summarise(const std::vector<Scored>& scored) {
   return summary;
 }
 
-ValidationRow validate_row(const ClassifiedCollective& point, const CurveTable& table) {
+ValidationRow validate_row(const ClassifiedCollective& point, const CurveTable& table,
+                           const std::vector<CollectiveAnchor>& anchors) {
   ValidationRow row;
   row.id = point.row.id;
   row.reason = point.reason;
@@ -51,7 +52,9 @@ ValidationRow validate_row(const ClassifiedCollective& point, const CurveTable& 
   if (!row.reason.empty()) {
     return row;
   }
-  const CurvePrediction prediction = predict(point.shape, table, point.size, point.series);
+  const std::string key = system_key(point.site, point.op, point.shape.curve_class());
+  const CurvePrediction prediction =
+      predict(point.shape, table_for(anchors, table, key), point.size, point.series, point.source);
   row.predicted = prediction.bus;
   row.low = prediction.low;
   row.high = prediction.high;
@@ -111,11 +114,11 @@ ValidationSummary summarise_rows(const std::vector<ValidationRow>& rows) {
 }  // namespace
 
 CollectiveValidation validate_collectives(const std::vector<ClassifiedCollective>& points, const CurveTable& table,
-                                          bool leave_one_out) {
+                                          bool leave_one_out, const std::vector<CollectiveAnchor>& anchors) {
   CollectiveValidation validation;
   validation.rows.reserve(points.size());
   for (const ClassifiedCollective& point : points) {
-    validation.rows.push_back(validate_row(point, table));
+    validation.rows.push_back(validate_row(point, table, anchors));
   }
   if (leave_one_out) {
     leave_out(points, validation.rows);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "simulator/collective/collective_anchor.h"
 #include "simulator/collective/collective_models.h"
 
 namespace trainyard::simulator {
@@ -54,8 +55,8 @@ struct CollectiveValidation {
   ValidationSummary summary;
 };
 
-// With leave_one_out the fit is repeated for each source of `points`.
+// With leave_one_out the fit is repeated for each source of `points`. Rows of an anchor's system use the anchor.
 CollectiveValidation validate_collectives(const std::vector<ClassifiedCollective>& points, const CurveTable& table,
-                                          bool leave_one_out);
+                                          bool leave_one_out, const std::vector<CollectiveAnchor>& anchors = {});
 
 }  // namespace trainyard::simulator

@@ -1,0 +1,55 @@
+#include "simulator/collective/collective_anchor.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace trainyard::simulator {
+
+namespace {
+
+// Smaller messages take what the host takes, which differs from row to row more than with the size.
+constexpr Bytes kSmallest = 1_KiB;
+
+}  // namespace
+
+std::string system_key(const CollectiveSite& site, CollectiveOp op, const std::string& curve_class) {
+  return site.accelerator + ": " + std::to_string(site.nodes) + " nodes, " + std::to_string(site.ranks) + " ranks, " +
+         std::string(to_string(op)) + ", " + curve_class;
+}
+
+std::vector<CollectiveAnchor> make_anchors(const std::vector<NcclTestsLog>& logs, const std::string& hardware,
+                                           const CollectiveModels& models) {
+  std::map<std::string, std::vector<FitObservation>> systems;
+  for (const NcclTestsLog& log : logs) {
+    const std::string described_by = log.device + " " + hardware;
+    const std::optional<DescribedSite> described = describe_site(described_by, log.nodes, log.ranks);
+    if (!described) {
+      throw Error("no accelerator, instance type or NIC recognised in '" + described_by + "'", "--hardware",
+                  "say what the log was measured on, for example \"8x H100, 8x400G InfiniBand\"");
+    }
+    const CollectiveSite& site = described->site;
+    const CurveShape shape = curve_shape(site, log.op, usual_algorithm(site, log.op, models.facts), models.facts);
+    const std::string key = system_key(site, log.op, shape.curve_class());
+    for (const NcclTestsRow& row : log.rows) {
+      if (row.size < kSmallest && log.rows.back().size >= kSmallest) {
+        continue;
+      }
+      systems[key].push_back({shape, row.size, row.size * shape.wire_factor / row.time, key, key});
+    }
+  }
+  std::vector<CollectiveAnchor> anchors;
+  for (const auto& [key, observations] : systems) {
+    anchors.push_back({key, anchored(models.curves, observations)});
+  }
+  return anchors;
+}
+
+const CurveTable& table_for(const std::vector<CollectiveAnchor>& anchors, const CurveTable& shipped,
+                            const std::string& key) {
+  const auto found =
+      std::find_if(anchors.begin(), anchors.end(), [&](const CollectiveAnchor& anchor) { return anchor.key == key; });
+  return found == anchors.end() ? shipped : found->table;
+}
+
+}  // namespace trainyard::simulator
