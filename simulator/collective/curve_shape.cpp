@@ -144,6 +144,15 @@ CurveShape ring_across(const CollectiveSite& site, CollectiveOp op, const LinkFa
   return shape;
 }
 
+// Aggregated trees at one GPU a node: log2 N hops, at three quarters of the NICs (NCCL 2.30 src/graph/tuning.cc).
+CurveShape pat_across(const CollectiveSite& site) {
+  CurveShape shape;
+  shape.cap = kUnlimited;
+  shape.bandwidth = 0.75 * site.nic_sum();
+  shape.levels = {{fabric_class(site.fabric, "ring"), "network/ring", std::log2(static_cast<double>(site.nodes)), 1.0}};
+  return shape;
+}
+
 CurveShape tree_across(const CollectiveSite& site, NcclAlgorithm algorithm, const LinkFacts& facts) {
   CurveShape shape;
   shape.cap = best_in_node(site, facts);
@@ -261,11 +270,13 @@ void limit_channels(CurveShape& shape, int channels, const LinkFacts& facts) {
 CurveShape curve_shape(const CollectiveSite& site, CollectiveOp op, NcclAlgorithm algorithm, const LinkFacts& facts) {
   check_site(site);
   CurveShape shape;
-  const bool ring = algorithm == NcclAlgorithm::kRing || algorithm == NcclAlgorithm::kPat;
+  const bool ring = algorithm == NcclAlgorithm::kRing;
   if (site.nodes == 1) {
     shape = node_shape(site, op, algorithm, facts);
   } else if (algorithm == NcclAlgorithm::kDirect) {
     shape = direct_across(site, facts);
+  } else if (algorithm == NcclAlgorithm::kPat) {
+    shape = pat_across(site);
   } else if (ring && site.nvl_domain && site.nodes > 2) {
     shape = domain_ring_shape(site, op, facts);
   } else if (ring || op != CollectiveOp::kAllReduce) {

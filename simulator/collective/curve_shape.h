@@ -4,11 +4,10 @@
 //   one node    ring       links of a GPU (two A100: x 0.88; cube mesh: rings x 22.5 GB/s; PCIe: the bus)
 //               tree       the same
 //               nvls       A 2(n-1)/(n+1), at most the cap        (all-reduce; others by ring)
-//   N nodes     trees      min(NVLS or 0.8 of the ring in a node, NICs' sum x 1.8 for N = 2, x 1.2 for 3, x 1 above, x
-//   2 with SHARP)
+//   N nodes     trees      min(NVLS or 0.8 of a node's links, NICs' sum x 1.8 for N = 2, x 1.2 for 3, x 2 with SHARP)
 //               ring       min(one node's ring, NICs' sum)
-//               direct     NICs' sum / ranks in the node
-//   hops D      ring 2(n-1) all-reduce, n-1 others; nvls and direct 1; trees between nodes 2 log2 N
+//               direct     NICs' sum / ranks in the node;   PAT  0.75 of the NICs' sum
+//   hops D      ring 2(n-1) all-reduce, n-1 others; nvls and direct 1; trees between nodes 2 log2 N, PAT log2 N
 // A broadcast's and a reduction's ring has half the fill, and so has an all-reduce's for its 2(n-1) hops.
 // Source: docs/cost_model.md; NVIDIA/nccl-tests#130 and #267 (all-to-all), NVIDIA/nccl#946 (two nodes).
 #pragma once

@@ -321,6 +321,11 @@ std::vector<PublishedCollective> parse_published_collectives(const std::string& 
     throw Error("holds no points", where,
                 "expected {\"schema\": ..., \"count\": ..., \"points\": [{\"id\": ...}, ...]}");
   }
+  const bool collectives = std::any_of(points->begin(), points->end(),
+                                       [](const json& row) { return row.is_object() && row.contains("collective"); });
+  if (!collectives) {
+    throw Error("its points are not of collectives", where, "each names its \"collective\": \"all_reduce\", ...");
+  }
   std::vector<PublishedCollective> rows;
   rows.reserve(points->size());
   for (const json& row : *points) {
