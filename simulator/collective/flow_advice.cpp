@@ -12,6 +12,7 @@ namespace trainyard::simulator {
 namespace {
 
 constexpr int kMoreQueuePairs = 4;
+constexpr int kAdviceSeeds = 4;  // enough to rank changes by; each is solved again for each
 
 struct Candidate {
   std::string change;
@@ -138,13 +139,17 @@ std::vector<Advice> advise(CollectiveFabric& fabric, const CollectiveModels& mod
                               before, now.price(other, size).time));
   }
   if (now.groups().front().nodes.size() > 1) {
-    Candidates candidates(now.question());
-    add_routing(candidates, now.question());
-    add_nccl(candidates, now.question());
-    add_rank_order(candidates, now.question(), fabric);
+    CollectiveQuestion question = now.question();
+    question.seeds = std::min(question.seeds, kAdviceSeeds);
+    Candidates candidates(question);
+    add_routing(candidates, question);
+    add_nccl(candidates, question);
+    add_rank_order(candidates, question, fabric);
+    CollectivePricer same(fabric, models, question, now);  // on the same seeds as the changes
+    const Seconds with_few_seeds = same.price(algorithm, size).time;
     for (Candidate& candidate : candidates.take()) {
       CollectivePricer changed(fabric, models, std::move(candidate.question), now);
-      advice.push_back(compared(std::move(candidate.change), std::move(candidate.setting), before,
+      advice.push_back(compared(std::move(candidate.change), std::move(candidate.setting), with_few_seeds,
                                 changed.price(algorithm, size).time));
     }
   }
