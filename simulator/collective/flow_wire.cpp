@@ -43,8 +43,8 @@ Drain drained(const FlowTimes& times) {
   return drain;
 }
 
-// The busiest link of the usual node; of a chain's, the root's, which passes on more than others.
-double usual_inside(const CollectiveFabric& fabric, const FlowTimes& times, CollectiveOp op) {
+// The busiest link of the usual node.
+double usual_inside(const CollectiveFabric& fabric, const FlowTimes& times) {
   const Cluster& cluster = fabric.cluster();
   std::unordered_map<std::int32_t, double> busiest;
   for (std::size_t a = 0; a < times.carried.size(); ++a) {
@@ -58,9 +58,6 @@ double usual_inside(const CollectiveFabric& fabric, const FlowTimes& times, Coll
   seconds.reserve(busiest.size());
   for (const auto& [domain, time] : busiest) {
     seconds.push_back(time / kReferenceSize);
-  }
-  if (!seconds.empty() && (op == CollectiveOp::kBroadcast || op == CollectiveOp::kReduce)) {
-    return *std::max_element(seconds.begin(), seconds.end());
   }
   return median(std::move(seconds));
 }
@@ -120,7 +117,7 @@ WireTime wire_time(CollectiveFabric& fabric, std::span<const GroupLayout> groups
     const FlowSet set = routed(fabric, flows.inside, flows.inside_fixed, question.routing);
     const FlowTimes times = run_flows(fabric.cluster(), set);
     wire.inside = drained(times);
-    wire.usual_inside = usual_inside(fabric, times, question.op);
+    wire.usual_inside = usual_inside(fabric, times);
     add_notes(wire.notes, set.notes);
   }
   if (flows.across.empty() && flows.across_fixed.empty()) {

@@ -10,7 +10,7 @@
 // the measured curves, not in the graph. They are the ratio of a curve's wire time to the time that the usual node or
 // NIC would need alone:
 //
-//   overhead_inside = (F / B_inside) / median over nodes of the busiest link's time (broadcast, reduce: the most)
+//   overhead_inside = (F / B_inside) / median over nodes of the busiest link's time
 //   overhead_across = (F / B_across) / median over NICs of its load / its rate
 //
 // so that an unloaded symmetric cluster gets the curve's bandwidth exactly, and everything else comes from the graph.

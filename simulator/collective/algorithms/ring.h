@@ -1,11 +1,12 @@
 // Ring: each rank sends to the next one and receives from the one before, in chunks.
 //
-//   steps   all-reduce 2(n-1); all-gather, reduce-scatter n-1; broadcast, reduce n-1 (a chain: the ring isn't closed)
+//   steps   all-reduce 2(n-1); all-gather, reduce-scatter n-1; broadcast, reduce n-1
 //   bytes   over each hop: all-reduce 2 S (n-1)/n; all-gather, reduce-scatter S (n-1)/n; broadcast, reduce S
 //
 // Across nodes there is a ring for each rail r of R, with S/R each: into a node by NIC r to its head, round the
 // members, and out by NIC r again (over NVLink to the head first, PXN), or by the last member's own NIC where rings may
-// cross. Nodes follow each other in rank order. Broadcast starts and reduce ends at the first rank.
+// cross. Nodes follow each other in rank order. The first rank is the root: a broadcast leaves out the hop into it, a
+// reduce the hop out of it.
 // Source: Patarasuk and Yuan 2009; NCCL 2.30 src/graph/rings.cc (rank order), transport/net.cc (PXN).
 #pragma once
 
