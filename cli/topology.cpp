@@ -155,7 +155,7 @@ void print_findings(const Session& session, const std::vector<Finding>& findings
   for (std::size_t i = 0; i < findings.size() && i < kMostLines; ++i) {
     const Finding& finding = findings[i];
     fmt::print("  {}\n",
-               wrap(fmt::format("{}: {} {}", to_string(finding.kind), names_text(finding.names), finding.what),
+               wrap(fmt::format("{}: {}: {}", to_string(finding.kind), names_text(finding.names), finding.what),
                     session.out.columns() - 4, 4));
   }
   if (findings.size() > kMostLines) {

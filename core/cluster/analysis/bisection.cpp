@@ -38,12 +38,12 @@ std::vector<std::size_t> contract(const Cluster& cluster, std::size_t& count) {
   std::vector<std::size_t> place(cluster.vertices().size());
   count = 2;
   if (nodes >= 2) {
-    // Ranks run over the nodes that hold GPUs, in order.
+    // Ranks run over the nodes that hold GPUs, in order. A fabric's file alone knows no GPUs: its hosts' NICs then.
     std::vector<bool> first(nodes, false);
     std::vector<bool> counted(nodes, false);
     std::vector<std::size_t> order;
-    for (const VertexId gpu : gpus) {
-      const std::optional<NodeId> node = cluster.vertex(gpu).node;
+    for (const VertexId endpoint : gpus.empty() ? cluster.of_kind(VertexKind::kNic) : gpus) {
+      const std::optional<NodeId> node = cluster.vertex(endpoint).node;
       if (node && !counted[node->at()]) {
         counted[node->at()] = true;
         order.push_back(node->at());
@@ -133,11 +133,12 @@ std::vector<CutLinks> cut_links(const Cluster& cluster, const std::vector<std::s
 }  // namespace
 
 std::optional<Bisection> bisection(const Cluster& cluster) {
-  if (cluster.gpus().size() < 2) {
-    return std::nullopt;
-  }
   std::size_t count = 0;
   const std::vector<std::size_t> place = contract(cluster, count);
+  const auto holds = [&](std::size_t half) { return std::find(place.begin(), place.end(), half) != place.end(); };
+  if (!holds(kSource) || !holds(kSink)) {
+    return std::nullopt;
+  }
   FlowGraph graph = flow_graph(cluster, place, count);
   const Capacity flow = boost::boykov_kolmogorov_max_flow(graph, kSource, kSink);
   std::vector<bool> source_side(count);

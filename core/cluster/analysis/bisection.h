@@ -30,7 +30,7 @@ struct Bisection {
   double share() const { return ports.si() > 0.0 ? bandwidth / ports : 0.0; }
 };
 
-// Absent for a cluster of fewer than two GPUs. Front-end cables are left out.
+// Absent for fewer than two GPUs; where there are none at all, for fewer than two hosts. Front-end cables are left out.
 std::optional<Bisection> bisection(const Cluster& cluster);
 
 }  // namespace trainyard

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
@@ -16,7 +17,12 @@ namespace {
 
 class Findings {
  public:
-  void add(LintKind kind, const std::string& what, const std::string& name) { names_[{kind, what}].push_back(name); }
+  void add(LintKind kind, const std::string& what, const std::string& name) {
+    std::vector<std::string>& names = names_[{kind, what}];
+    if (names.empty() || names.back() != name) {  // a NIC with several such cables is found once
+      names.push_back(name);
+    }
+  }
   std::vector<Finding> take() {
     std::vector<Finding> result;
     for (auto& [key, names] : names_) {
@@ -97,7 +103,7 @@ void slow_nics(const Cluster& cluster, const ClusterGraph& graph, Findings& find
     const std::string& name = cluster.vertex(nics[i]).name;
     const Usual& usual = usual_of(nics[i]);
     if (majority(usual.cabled) == std::optional<bool>(true) && !(links[i].cables.si() > 0.0)) {
-      findings.add(LintKind::kUncabledNic, "has no cable, unlike most of its type", name);
+      findings.add(LintKind::kUncabledNic, "no cable, unlike most of its type", name);
     }
     if (!links[i].pcie) {
       continue;
@@ -107,15 +113,15 @@ void slow_nics(const Cluster& cluster, const ClusterGraph& graph, Findings& find
       if (pcie.width < most->second || pcie.generation.value_or(0) < most->first) {
         findings.add(
             LintKind::kSlowNic,
-            fmt::format("is on {}, most of its type on generation {} x{}", describe(pcie), most->first, most->second),
+            fmt::format("on {}, most of its type on generation {} x{}", describe(pcie), most->first, most->second),
             name);
         continue;
       }
     }
     if (pcie.bandwidth < links[i].cables) {
-      findings.add(
-          LintKind::kSlowNic,
-          fmt::format("is on {}, slower than its cables' {}", describe(pcie), format_quantity(links[i].cables)), name);
+      findings.add(LintKind::kSlowNic,
+                   fmt::format("on {}, slower than its cables' {}", describe(pcie), format_quantity(links[i].cables)),
+                   name);
     }
   }
 }
@@ -152,21 +158,29 @@ void uneven_switches(const Cluster& cluster, const ClusterGraph& graph, Findings
       const auto text = [](std::int64_t value) {
         return format_quantity(from_si<BytesPerSecond>(static_cast<double>(value)));
       };
-      findings.add(LintKind::kUnevenLeaf, fmt::format("has {} up, most of its tier {}", text(rate), text(*usual)),
+      findings.add(LintKind::kUnevenLeaf, fmt::format("{} up, most of its tier {}", text(rate), text(*usual)),
                    cluster.vertex(id).name);
     }
   }
 }
 
+// Rails are for hosts that have all of them; a NIC of a storage or management host is on any leaf.
 void wrong_rails(const Cluster& cluster, Findings& findings) {
+  std::vector<std::int32_t> highest(cluster.nodes().size(), 0);
+  for (const Vertex& vertex : cluster.vertices()) {
+    if (vertex.kind == VertexKind::kNic && vertex.rail && vertex.node) {
+      highest[vertex.node->at()] = std::max(highest[vertex.node->at()], *vertex.rail);
+    }
+  }
+  const std::int32_t last_rail = highest.empty() ? 0 : *std::max_element(highest.begin(), highest.end());
   for (const Link& link : cluster.links()) {
     for (const auto& [nic, leaf] : {std::pair(link.from, link.to), std::pair(link.to, link.from)}) {
       const Vertex& end = cluster.vertex(nic);
       const Vertex& above = cluster.vertex(leaf);
       if (end.kind == VertexKind::kNic && above.kind == VertexKind::kLeaf && end.rail && above.rail &&
-          *end.rail != *above.rail) {
+          *end.rail != *above.rail && end.node && highest[end.node->at()] == last_rail) {
         findings.add(LintKind::kWrongRail,
-                     fmt::format("of rail {} is cabled to a leaf of rail {}", *end.rail, *above.rail), end.name);
+                     fmt::format("of rail {}, cabled to a leaf of rail {}", *end.rail, *above.rail), end.name);
       }
     }
   }
@@ -179,7 +193,7 @@ void odd_nodes(const Cluster& cluster, Findings& findings) {
   }
   for (std::size_t i = 1; i < shapes.size(); ++i) {
     for (const NodeId node : shapes[i].nodes) {
-      findings.add(LintKind::kOddNode, "differs from most hosts: " + difference(shapes[i], shapes.front()),
+      findings.add(LintKind::kOddNode, "unlike most hosts: " + difference(shapes[i], shapes.front()),
                    cluster.nodes()[node.at()]);
     }
   }

@@ -119,6 +119,22 @@ TEST(Bisection, OfOneHostIsItsNvlink) {
   EXPECT_DOUBLE_EQ(cut.bandwidth.si(), 4 * 450e9 + 22e9 + 4 * 50e9);
 }
 
+TEST(Bisection, OfAFabricWithoutGpusHalvesItsHosts) {
+  // Four hosts with a NIC each on one switch, as a fabric's file has them.
+  Cluster cluster;
+  const DeviceTypeId type = cluster.add_device_type({});
+  const VertexId leaf = cluster.add_vertex({VertexKind::kLeaf, "leaf", type, {}, {}, {}, {}});
+  for (const char* name : {"a", "b", "c", "d"}) {
+    Link link;
+    link.from = cluster.add_vertex({VertexKind::kNic, name, type, cluster.add_node(name), {}, {}, {}});
+    link.to = leaf;
+    link.network = Network::kBackend;
+    link.bandwidth = link.reverse_bandwidth = 50_GBps;
+    cluster.add_link(link);
+  }
+  EXPECT_DOUBLE_EQ(bisection(cluster).value().bandwidth.si(), 100e9);
+}
+
 TEST(Bisection, IsAbsentForOneGpu) { EXPECT_FALSE(bisection(build_cluster("local:ranks=1"))); }
 
 TEST(EqualPaths, CountSpinesAndBundles) {
@@ -226,7 +242,7 @@ TEST(Lint, FindsANicAtHalfWidthAndItsHost) {
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].kind, LintKind::kSlowNic);
   EXPECT_EQ(found[0].names, std::vector<std::string>{"node2/nic3"});
-  EXPECT_EQ(found[0].what, "is on pcie 5 x8, 31.5 GB/s, most of its type on generation 5 x16");
+  EXPECT_EQ(found[0].what, "on pcie 5 x8, 31.5 GB/s, most of its type on generation 5 x16");
   EXPECT_EQ(found[1].kind, LintKind::kOddNode);
   EXPECT_EQ(found[1].names, std::vector<std::string>{"node2"});
 }
@@ -272,7 +288,7 @@ TEST(Lint, FindsACableOnTheWrongRail) {
   const std::vector<Finding> found = findings_of(cluster);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].kind, LintKind::kWrongRail);
-  EXPECT_EQ(found[0].what, "of rail 1 is cabled to a leaf of rail 2");
+  EXPECT_EQ(found[0].what, "of rail 1, cabled to a leaf of rail 2");
 }
 
 TEST(Difference, OfAClusterAndItselfIsEmpty) {
