@@ -65,6 +65,26 @@ std::vector<Flow> data_parallel_rings(const Cluster& cluster, bool coupled) {
   return flows;
 }
 
+struct RingTimes {
+  double tables = 0.0;  // CPU seconds; once a cluster, whatever is routed
+  double route = 0.0;
+  double share = 0.0;
+  std::size_t solved = 0;
+  Seconds last;
+};
+
+RingTimes time_once(const Cluster& cluster, const ClusterGraph& graph, const std::vector<Flow>& flows,
+                    RoutingKind kind) {
+  const double start = cpu_seconds();
+  Routes routes(cluster, graph);
+  const double tables = cpu_seconds();
+  const FlowSet routed = routes.route(flows, {.kind = kind, .seed = 1});
+  const double route = cpu_seconds();
+  const FlowTimes times = run_flows(cluster, routed);
+  return {tables - start, route - tables, cpu_seconds() - route, times.solved, times.last};
+}
+
+// The fastest of five; the total is routing and sharing.
 void time_rings() {
   const double t0 = cpu_seconds();
   const Cluster cluster = build_cluster("superpod-h100:su=64,front-end=no");
@@ -79,16 +99,14 @@ void time_rings() {
   for (const RoutingKind kind :
        {RoutingKind::kHash, RoutingKind::kAdaptive, RoutingKind::kSpray, RoutingKind::kStatic}) {
     for (const auto* set : {&flows, &coupled}) {
-      const double start = cpu_seconds();
-      Routes routes(cluster, graph);
-      const double tables = cpu_seconds();
-      const FlowSet routed = routes.route(*set, {.kind = kind, .seed = 1});
-      const double route = cpu_seconds();
-      const FlowTimes times = run_flows(cluster, routed);
-      const double end = cpu_seconds();
+      RingTimes best = time_once(cluster, graph, *set, kind);
+      for (int again = 0; again < 4; ++again) {
+        const RingTimes next = time_once(cluster, graph, *set, kind);
+        best = next.route + next.share < best.route + best.share ? next : best;
+      }
       fmt::print("{:<10}{:<9}{:>8}{:>10.0f}{:>10.0f}{:>10.0f}{:>10.0f}{:>12.3f}{:>8}\n", to_string(kind),
-                 set == &coupled ? "coupled" : "alone", times.solved, 1e3 * (tables - start), 1e3 * (route - tables),
-                 1e3 * (end - route), 1e3 * (end - start), 1e3 * times.last.si(), peak_mib());
+                 set == &coupled ? "coupled" : "alone", best.solved, 1e3 * best.tables, 1e3 * best.route,
+                 1e3 * best.share, 1e3 * (best.route + best.share), 1e3 * best.last.si(), peak_mib());
     }
   }
 }
@@ -159,10 +177,23 @@ Timed run_simgrid(const std::string& program, const Case& it) {
   return timed;
 }
 
+// The fastest of five runs where they are short: the first one's page faults are not the solver's.
+template <class Run>
+Timed fastest(const Run& run) {
+  Timed best = run();
+  for (int again = 0; again < 4 && best.cpu < 0.5; ++again) {
+    Timed next = run();
+    if (next.cpu < best.cpu) {
+      best = std::move(next);
+    }
+  }
+  return best;
+}
+
 // Returns whether the case is as near and as fast as it should be.
 bool compare(const std::string& program, const Case& it) {
-  const Timed ours = run_ours(it);
-  const Timed theirs = run_simgrid(program, it);
+  const Timed ours = fastest([&] { return run_ours(it); });
+  const Timed theirs = fastest([&] { return run_simgrid(program, it); });
   if (ours.finish.size() != theirs.finish.size()) {
     throw Error("SimGrid ran another number of flows", it.pattern);
   }

@@ -20,7 +20,7 @@ bool alike(const Flow& a, const Flow& b) {
 
 class Builder {
  public:
-  explicit Builder(const FlowSet& flows) : flows_(flows) {
+  explicit Builder(const FlowSet& flows) : flows_(flows), seen_(flows.legs()) {
     made_.of_flow.resize(flows.flows().size());
     made_.part.assign(flows.flows().size(), 1.0);
   }
@@ -92,20 +92,24 @@ class Builder {
     }
     merge_legs();
   }
-  // Hops of a ring share legs; each once, their shares added.
+  // Hops of a ring share legs; each once, their shares added. seen_ keeps where this group has a leg.
   void merge_legs() {
-    const auto begin = made_.legs.begin() + made_.first.back();
-    std::sort(begin, made_.legs.end(), [](const LegUse& a, const LegUse& b) { return a.leg < b.leg; });
-    auto out = begin;
-    for (auto in = begin; in != made_.legs.end(); ++in) {
-      if (out != begin && (out - 1)->leg == in->leg) {
-        (out - 1)->share += in->share;
+    const std::size_t begin = made_.first.back();
+    const auto group = static_cast<std::uint32_t>(made_.size());
+    std::size_t out = begin;
+    for (std::size_t in = begin; in < made_.legs.size(); ++in) {
+      const LegUse use = made_.legs[in];
+      Seen& seen = seen_[use.leg.at()];
+      if (seen.group == group) {
+        made_.legs[seen.at].share += use.share;
       } else {
-        *out++ = *in;
+        seen = {group, static_cast<std::uint32_t>(out)};
+        made_.legs[out++] = use;
       }
     }
-    made_.legs.erase(out, made_.legs.end());
+    made_.legs.resize(out);
   }
+
   // Groups in the order of their first flow. Their numbers are mostly small: a table; else a map.
   void add_to_group(std::int32_t number, std::uint32_t flow) {
     const bool is_small = number >= 0 && static_cast<std::size_t>(number) < 4 * flows_.flows().size();
@@ -120,7 +124,13 @@ class Builder {
     groups_[place - 1].push_back(flow);
   }
 
+  struct Seen {
+    std::uint32_t group = 0;
+    std::uint32_t at = 0;
+  };
+
   const FlowSet& flows_;
+  std::vector<Seen> seen_;  // by leg
   Commodities made_;
   std::optional<std::size_t> last_;
   std::vector<Members> groups_;

@@ -8,6 +8,10 @@ void FlowSet::reserve(std::size_t flows, std::size_t arc_uses) {
   flows_.reserve(flows);
   path_of_.reserve(flows);
   uses_.reserve(arc_uses);
+  paths_.reserve(3 * flows);
+  path_first_.reserve(flows + 1);
+  leg_first_.reserve(flows + 1);
+  latency_.reserve(flows);
 }
 
 LegId FlowSet::add_leg(std::span<const ArcUse> uses, Seconds latency) {

@@ -27,7 +27,7 @@ FlowRouter::FlowRouter(Routes& routes, const RoutingPolicy& policy, std::size_t 
   for (std::size_t v = 0; v < vertices; ++v) {
     nearest_nic_[v] = VertexId(static_cast<std::int64_t>(v));
   }
-  set_.reserve(flows, 0);
+  set_.reserve(flows, 8 * flows);  // a host's own links are shared; the rest is about eight a flow
   for (const DeviceType& type : cluster_.device_types()) {
     reads_gpu_memory_.push_back(has_gpudirect(type) ? 1 : 0);
   }
