@@ -205,6 +205,7 @@ bool compare(const std::string& program, const Case& it) {
   const double faster = theirs.cpu / std::max(ours.cpu, 1e-6);
   fmt::print("{:>6} {:<9}{:>9}{:>12.4f}{:>12.3f}{:>9.0f}x{:>13.5f} %\n", hosts, it.pattern, ours.finish.size(),
              ours.cpu, theirs.cpu, faster, 100.0 * worst);
+  std::fflush(stdout);  // SimGrid takes minutes
   return worst <= 0.01 && (hosts < 4096 || faster >= 20.0);
 }
 

@@ -159,13 +159,11 @@ FlowTimes run_flows(const Cluster& cluster, const FlowSet& flows) {
 
 std::vector<std::string> limits() {
   return {
-      "flows are a fluid that shares links max-min fairly at once: no slow start, no convergence of congestion "
-      "control (DCQCN, TCP), no reordering",
-      "small and middle-sized messages: only latency and rate caps that the flow carries, not the protocol's own",
+      "flows are a fluid that shares links max-min fairly at once: no slow start, no convergence, no reordering",
+      "small and middle-sized messages: latency and the flow's own rate cap only, not the protocol's steps",
       "incast, pauses and drops in switch buffers aren't in the times; the queue report estimates them",
       "hashing is drawn with our hash, not the switch vendor's: take the spread over seeds, not one seed",
-      "adaptive routing looks at each switch's own cables, a flow at a time; spraying splits evenly, also over a "
-      "slow link",
+      "adaptive routing sees one switch's cables at a time; spraying splits evenly, also over a slow cable",
   };
 }
 
