@@ -1,6 +1,7 @@
 #include "core/import/combine.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -38,20 +39,23 @@ class Combiner {
     cluster_.congestion_control = fabric_.congestion_control;
     copy_types();
     images_.resize(fabric_.vertices().size());
+    const std::size_t usual = usual_nics();
     for (std::size_t host = 0; host < fabric_.nodes().size(); ++host) {
-      add_host(host);
+      if (2 * of_host_[host].size() <= usual) {
+        add_other_host(host);
+      } else {
+        add_host(host);
+      }
     }
     for (std::size_t i = 0; i < fabric_.vertices().size(); ++i) {
       if (!fabric_.vertices()[i].node) {
-        Vertex vertex = fabric_.vertices()[i];
-        vertex.type = fabric_types_[vertex.type.at()];
-        vertex.name = unique_.name(vertex.name);
-        images_[i] = {cluster_.add_vertex(std::move(vertex))};
+        copy_vertex(VertexId(static_cast<std::int64_t>(i)), std::nullopt);
       }
     }
     for (const Link& link : fabric_.links()) {
       add_fabric_link(link);
     }
+    set_leaf_rails(cluster_);
     add_notes();
     return std::move(cluster_);
   }
@@ -155,6 +159,36 @@ class Combiner {
     }
     left_out_ += nics_.size() - positions->size();
     return partner;
+  }
+
+  // NICs that most hosts have in the fabric. One with half of them or fewer is another kind of machine: it manages
+  // the fabric or stores, and has no GPUs.
+  std::size_t usual_nics() const {
+    std::map<std::size_t, std::size_t> hosts_with;
+    for (const std::vector<VertexId>& nics : of_host_) {
+      ++hosts_with[nics.size()];
+    }
+    std::size_t usual = 0;
+    for (const auto& [nics, hosts] : hosts_with) {
+      usual = hosts >= hosts_with[usual] ? nics : usual;
+    }
+    return usual;
+  }
+
+  void add_other_host(std::size_t host) {
+    const NodeId id = cluster_.add_node(fabric_.nodes()[host]);
+    for (const VertexId nic : of_host_[host]) {
+      copy_vertex(nic, id);
+    }
+    ++other_hosts_;
+  }
+
+  void copy_vertex(VertexId id, std::optional<NodeId> host) {
+    Vertex vertex = fabric_.vertex(id);
+    vertex.type = fabric_types_[vertex.type.at()];
+    vertex.name = unique_.name(vertex.name);
+    vertex.node = host;
+    images_[id.at()] = {cluster_.add_vertex(std::move(vertex))};
   }
 
   void add_host(std::size_t host) {
@@ -262,6 +296,11 @@ class Combiner {
     for (const std::string& note : node_.notes) {
       cluster_.notes.push_back("node: " + note);
     }
+    if (other_hosts_ > 0) {
+      cluster_.notes.push_back(
+          "hosts with half of the usual number of NICs or fewer, taken for servers without GPUs: " +
+          std::to_string(other_hosts_));
+    }
     if (left_out_ > 0) {
       cluster_.notes.push_back("NICs of the node that the fabric doesn't list, left out over all hosts: " +
                                std::to_string(left_out_));
@@ -284,6 +323,7 @@ class Combiner {
   bool unreported_ = false;                    // the fabric's file gave no rates
   bool expands_ = false;
   std::size_t left_out_ = 0;
+  int other_hosts_ = 0;
 };
 
 }  // namespace

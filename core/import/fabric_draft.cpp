@@ -111,7 +111,7 @@ Cluster FabricDraft::finish(std::string name) && {
   for (const Cables& cable : bundled()) {
     cluster.add_link(parts.cables(vertex[cable.a], vertex[cable.b], cable.rate, cable.width));
   }
-  set_leaf_rails(cluster, vertex);
+  set_leaf_rails(cluster);
   return cluster;
 }
 
@@ -183,23 +183,6 @@ std::vector<FabricDraft::Cables> FabricDraft::bundled() const {
     bundle.width += cable.width;
   }
   return merged;
-}
-
-// A leaf whose NICs are all of one rail serves that rail.
-void FabricDraft::set_leaf_rails(Cluster& cluster, const std::vector<VertexId>& vertex) const {
-  std::map<End, std::set<std::optional<std::int32_t>>> rails;
-  for (const Cables& cable : cables_) {
-    for (const auto& [leaf, nic] : {std::pair(cable.a, cable.b), std::pair(cable.b, cable.a)}) {
-      if (items_[leaf].is_switch && !items_[nic].is_switch && endpoints_[items_[nic].index].host) {
-        rails[leaf].insert(endpoints_[items_[nic].index].rail);
-      }
-    }
-  }
-  for (const auto& [leaf, served] : rails) {
-    if (served.size() == 1 && cluster.vertex(vertex[leaf]).kind == VertexKind::kLeaf) {
-      cluster.vertex(vertex[leaf]).rail = *served.begin();
-    }
-  }
 }
 
 std::string unreported_rates_note() {

@@ -62,7 +62,6 @@ class FabricDraft {
   void place_endpoints(Cluster& cluster, UniqueNames& unique, std::vector<VertexId>& vertex) const;
   void place_switches(Cluster& cluster, const Parts& parts, UniqueNames& unique, std::vector<VertexId>& vertex) const;
   std::vector<Cables> bundled() const;
-  void set_leaf_rails(Cluster& cluster, const std::vector<VertexId>& vertex) const;
 
   std::string where_;
   std::vector<Item> items_;

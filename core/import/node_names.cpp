@@ -1,7 +1,9 @@
 #include "core/import/node_names.h"
 
-#include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 namespace trainyard {
@@ -30,6 +32,21 @@ void set_rails(Cluster& cluster) {
     if (node && rate(nic) == fastest[node->at()]) {
       cluster.vertex(nic).rail = next[node->at()]++;
     }
+  }
+}
+
+void set_leaf_rails(Cluster& cluster) {
+  std::map<std::int32_t, std::set<std::optional<std::int32_t>>> served;
+  for (const Link& link : cluster.links()) {
+    for (const auto& [leaf, nic] : {std::pair(link.from, link.to), std::pair(link.to, link.from)}) {
+      const Vertex& end = cluster.vertex(nic);
+      if (cluster.vertex(leaf).kind == VertexKind::kLeaf && end.kind == VertexKind::kNic && end.node) {
+        served[leaf.value()].insert(end.rail);
+      }
+    }
+  }
+  for (const auto& [leaf, rails] : served) {
+    cluster.vertex(VertexId(leaf)).rail = rails.size() == 1 ? *rails.begin() : std::nullopt;
   }
 }
 

@@ -24,4 +24,7 @@ class UniqueNames {
 // Numbers the rails of each host: its NICs of the fastest rate (or all, where none is known), in their order.
 void set_rails(Cluster& cluster);
 
+// A leaf whose hosts' NICs are all of one rail serves that rail; others none.
+void set_leaf_rails(Cluster& cluster);
+
 }  // namespace trainyard

@@ -187,11 +187,11 @@ Cluster combined(const std::string& node, const std::string& fabric) {
 }
 
 TEST(Combine, GivesEveryHostTheNodesInsideByTheNamesOfItsNics) {
-  const Cluster cluster =
-      combined(node_with_nics({"mlx5_0", "mlx5_1"}), fabric_with({"a mlx5_1", "a mlx5_0", "b mlx5_0"}));
+  const Cluster cluster = combined(node_with_nics({"mlx5_0", "mlx5_1", "mlx5_2"}),
+                                   fabric_with({"a mlx5_1", "a mlx5_0", "a mlx5_2", "b mlx5_0", "b mlx5_2"}));
   EXPECT_EQ(cluster.nodes(), (std::vector<std::string>{"a", "b"}));
-  EXPECT_EQ(cluster.gpus().size(), 4U);
-  EXPECT_EQ(count(cluster, VertexKind::kNic), 3U);  // b has one cabled
+  EXPECT_EQ(cluster.gpus().size(), 6U);
+  EXPECT_EQ(count(cluster, VertexKind::kNic), 5U);  // b has two cabled
   EXPECT_EQ(cluster.vertex(cluster.find("a/mlx5_1").value()).rail, std::optional(1));
   EXPECT_EQ(links_between(cluster, "a/mlx5_1", "S").size(), 1U);
   EXPECT_EQ(links_between(cluster, "a/mlx5_1", "a/cpu0").size(), 1U);
@@ -206,6 +206,23 @@ TEST(Combine, MatchesNumbersInTheirOrderAlsoWhereAHostLacksOne) {
                                    fabric_with({"a HCA-1", "a HCA-2", "a HCA-5", "b HCA-1", "b HCA-5"}));
   EXPECT_EQ(cluster.vertex(cluster.find("b/HCA-5").value()).rail, std::optional(2));
   EXPECT_EQ(cluster.vertex(cluster.find("a/HCA-2").value()).rail, std::optional(1));
+}
+
+// Three hosts with four NICs, one with two: it manages the fabric. The leaf serves several rails.
+TEST(Combine, LeavesHostsWithFewNicsWithoutGpus) {
+  std::vector<std::string> adapters = {"ufm mlx5_0", "ufm mlx5_1"};
+  for (const char* host : {"a", "b", "c"}) {
+    for (int nic = 0; nic < 4; ++nic) {
+      adapters.push_back(std::string(host) + " mlx5_" + std::to_string(nic));
+    }
+  }
+  const Cluster cluster = combined(node_with_nics({"mlx5_0", "mlx5_1", "mlx5_2", "mlx5_3"}), fabric_with(adapters));
+  EXPECT_EQ(cluster.nodes().size(), 4U);
+  EXPECT_EQ(cluster.gpus().size(), 12U);
+  EXPECT_FALSE(cluster.find("ufm/gpu0"));
+  EXPECT_EQ(links_between(cluster, "ufm/mlx5_1", "S").size(), 1U);
+  EXPECT_TRUE(has_note(cluster, "taken for servers without GPUs: 1"));
+  EXPECT_EQ(cluster.vertex(cluster.find("S").value()).rail, std::nullopt);
 }
 
 TEST(Combine, SaysWhichHostDoesNotFit) {
