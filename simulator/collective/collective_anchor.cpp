@@ -22,11 +22,12 @@ std::vector<CollectiveAnchor> make_anchors(const std::vector<NcclTestsLog>& logs
                                            const CollectiveModels& models) {
   std::map<std::string, std::vector<FitObservation>> systems;
   for (const NcclTestsLog& log : logs) {
-    const std::string described_by = log.device + " " + hardware;
+    const std::string described_by = log.device + (log.device.empty() || hardware.empty() ? "" : ", ") + hardware;
     const std::optional<DescribedSite> described = describe_site(described_by, log.nodes, log.ranks);
     if (!described) {
-      throw Error("no accelerator, instance type or NIC recognised in '" + described_by + "'", "--hardware",
-                  "say what the log was measured on, for example \"8x H100, 8x400G InfiniBand\"");
+      throw Error(described_by.empty() ? std::string("the log doesn't name its GPUs")
+                                       : "no accelerator, instance type or NIC recognised in '" + described_by + "'",
+                  "--hardware", "say what the log was measured on, for example \"8x H100, 8x400G InfiniBand\"");
     }
     const CollectiveSite& site = described->site;
     const CurveShape shape = curve_shape(site, log.op, usual_algorithm(site, log.op, models.facts), models.facts);

@@ -175,7 +175,9 @@ NcclTestsLog parse_nccl_tests_log(const std::string& text, const std::string& wh
   }
   NcclTestsLog log;
   log.device = gathered.device;
-  log.nodes = std::max<int>(1, static_cast<int>(gathered.hosts.size()));
+  if (!gathered.hosts.empty()) {
+    log.nodes = static_cast<int>(gathered.hosts.size());
+  }
   log.ranks = gathered.rank_lines;
   const std::optional<double> factor = factor_of(gathered.rows);
   std::optional<CollectiveOp> op = named_op(where.substr(where.find_last_of('/') + 1));

@@ -10,6 +10,7 @@
 // Source: nccl-tests src/common.cu (formats since 2.0), doc/PERFORMANCE.md (busbw).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,7 @@ struct NcclTestsRow {
 struct NcclTestsLog {
   CollectiveOp op = CollectiveOp::kAllReduce;
   int ranks = 0;
-  int nodes = 1;                   // distinct host names of the rank lines; 1 where there are none
+  std::optional<int> nodes;        // distinct host names of the rank lines
   std::string device;              // of rank 0: "NVIDIA H100 80GB HBM3"; empty where there are no rank lines
   std::vector<NcclTestsRow> rows;  // size > 0 and time > 0, by size
 };

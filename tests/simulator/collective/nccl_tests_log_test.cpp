@@ -41,6 +41,7 @@ TEST(NcclTestsLog, ReadsTaggedOutputWithoutRankLines) {
       "125.62      0\n",
       "out");
   EXPECT_EQ(log.ranks, 16);
+  EXPECT_FALSE(log.nodes);
   EXPECT_EQ(log.op, CollectiveOp::kAllReduce);
 }
 
