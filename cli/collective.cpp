@@ -11,10 +11,12 @@
 #include "cli/json/output.h"
 #include "cli/rank_groups.h"
 #include "cli/verbs.h"
+#include "core/document/read_file.h"
 #include "core/document/write_file.h"
 #include "core/error.h"
 #include "core/import/open_cluster.h"
 #include "core/units/format_quantity.h"
+#include "simulator/collective/flow_anchor.h"
 #include "simulator/fabric/fair_share.h"
 #include "simulator/fabric/what_if.h"
 
@@ -50,6 +52,7 @@ struct Options {
   bool no_advice = false;
   std::string network = "backend";
   std::vector<std::string> what_if;
+  std::vector<std::string> anchors;
   std::string svg;
   std::string csv;
 };
@@ -172,10 +175,24 @@ void add_what_if(CollectiveReport& report, const Job& job, CollectivePricer& pri
   }
 }
 
-CollectiveReport report_of(const Job& job) {
+// A user's own logs, as anchors.
+void take_anchors(Job& job, CollectiveFabric& fabric) {
+  std::vector<std::pair<std::string, simulator::NcclTestsLog>> logs;
+  for (const std::string& file : job.options.anchors) {
+    logs.emplace_back(file, simulator::parse_nccl_tests_log(read_text_file(file), file));
+  }
+  job.models = simulator::anchored_on(fabric, job.models, logs, job.options.sharp);
+}
+
+CollectiveReport report_of(Job& job) {
   CollectiveReport report;
   CollectiveFabric fabric(job.cluster, parse_network(job.options.network));
-  CollectivePricer pricer(fabric, job.models, question_of(job.options, job.cluster));
+  take_anchors(job, fabric);
+  CollectiveQuestion question = question_of(job.options, job.cluster);
+  const simulator::GroupLayout first = fabric.layout(question.groups.front());
+  question.series =
+      simulator::anchor_series(static_cast<int>(first.nodes.size()), static_cast<int>(first.size()), question.op);
+  CollectivePricer pricer(fabric, job.models, std::move(question));
   describe(report, job, pricer);
   report.rows = simulator::sweep(pricer, job.models, job.sizes, job.choice);
   const simulator::FlowAlgorithm last = report.rows.back().price.algorithm;
@@ -287,6 +304,9 @@ void add_collective(CLI::App& app, Session& session, Action& action) {
   verb->add_option("CLUSTER", options->cluster, "A topology file, or a known fabric: NAME[:key=value,...]")->required();
   add_job_options(*verb, *options);
   add_fabric_options(*verb, *options);
+  verb->add_option("--anchor", options->anchors,
+                   "Your own nccl-tests log of this cluster: moves the curves and narrows the interval")
+      ->type_name("LOG");
   verb->add_option("--what-if", options->what_if,
                    "Also price it with link:A-B, switch:A or nic:A =down, =half, =cable-down, =0.25 or =flap:0.1")
       ->type_name("CHANGE");

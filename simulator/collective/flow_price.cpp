@@ -237,7 +237,7 @@ CollectivePrice CollectivePricer::price(FlowAlgorithm algorithm, Bytes size) {
   price.bottleneck = wire.bottleneck;
   price.algorithm_bandwidth = size / price.time;
   price.bus_bandwidth = curve.wire_factor * price.algorithm_bandwidth;
-  const CurvePrediction band = predict(this->curve(algorithm).shape, models_.curves, size);
+  const CurvePrediction band = predict(this->curve(algorithm).shape, models_.curves, size, question_.series);
   const auto width = [](double curve_ratio, double seed_ratio) {
     return std::hypot(std::log(curve_ratio), kTenthOverTwentieth * std::log(seed_ratio));
   };

@@ -76,6 +76,7 @@ struct CollectiveQuestion {
   RoutingPolicy routing;
   int seeds = 1;
   bool sharp = false;  // the fabric's switches may reduce
+  std::string series;  // measured series that it belongs to, for the interval (flow_anchor.h); usually none
 };
 
 // Prices every algorithm on one cluster. Wire times are solved when first asked for and kept.

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "simulator/collective/flow_anchor.h"
+#include "simulator/collective/flow_site.h"
 #include "tests/simulator/collective/algorithms/rail_cluster.h"
+#include "tests/support/error_of.h"
 
 namespace trainyard::simulator {
 namespace {
@@ -44,6 +47,65 @@ TEST(FlowPrice, AnUnloadedSymmetricClusterIsTheCurve) {
       }
     }
   }
+}
+
+TEST(FlowPrice, OneRankANodeIsTheCurveToo) {
+  for (const CollectiveOp op : {kAllReduce, kAllGather, kReduceScatter}) {
+    Priced priced{RailCluster(16, 1), op};
+    EXPECT_EQ(priced.pricer.site().nics, 1);
+    for (const FlowAlgorithm algorithm : priced.pricer.algorithms()) {
+      EXPECT_NEAR(priced.pricer.price(algorithm, 1_GiB).time / priced.pricer.curve(algorithm).curve.time(1_GiB), 1.0,
+                  1e-3)
+          << to_string(algorithm);
+    }
+  }
+}
+
+TEST(FlowPrice, FactsOfTheSiteComeFromTheCluster) {
+  const Priced priced(RailCluster(4, 8));
+  const CollectiveSite& site = priced.pricer.site();
+  EXPECT_EQ(site.generation, GpuGeneration::kHopper);
+  EXPECT_EQ(site.links, NodeLinks::kNvswitch);
+  EXPECT_EQ(site.nodes, 4);
+  EXPECT_EQ(site.ranks, 32);
+  EXPECT_EQ(site.nics, 8);
+  EXPECT_EQ(site.nic_rate, 50_GBps);
+  EXPECT_EQ(site.fabric, FabricKind::kInfiniband);
+  EXPECT_TRUE(site.nvls);
+  EXPECT_EQ(generation_of("NVIDIA GB200"), GpuGeneration::kBlackwell);
+  EXPECT_EQ(generation_of("A100-SXM4"), GpuGeneration::kAmpere);
+  EXPECT_EQ(generation_of("MI300X"), GpuGeneration::kMi300);
+  EXPECT_EQ(generation_of("card"), GpuGeneration::kOther);
+}
+
+// A log of the cluster that says 0.8 of the curve at every size from 64 MiB on moves the price that way.
+TEST(FlowPrice, AnAnchorMovesThePriceToTheUsersOwnLogAndNarrowsTheInterval) {
+  Priced priced(RailCluster(4, 8));
+  const CollectivePrice before = priced.pricer.price(kTree, 1_GiB);
+  NcclTestsLog log;
+  log.nodes = 4;
+  log.ranks = 32;
+  for (Bytes size = 64_MiB; size <= 16_GiB; size *= 2.0) {
+    log.rows.push_back({size, priced.pricer.price(kTree, size).time / 0.8});
+  }
+  const std::vector<std::pair<std::string, NcclTestsLog>> logs = {{"own.log", log}};
+  const CollectiveModels anchored = anchored_on(priced.fabric, priced.models, logs, false);
+  CollectiveQuestion question = priced.pricer.question();
+  question.series = anchor_series(4, 32, kAllReduce);
+  CollectivePricer pricer(priced.fabric, anchored, question);
+  const CollectivePrice after = pricer.price(kTree, 1_GiB);
+  // More than half of the way: bandwidths stray little between systems, which the prior knows.
+  EXPECT_LT(after.bus_bandwidth / before.bus_bandwidth, 0.9);
+  EXPECT_LT(after.high / after.low, before.high / before.low);
+}
+
+TEST(FlowPrice, AnAnchorOfAnotherClusterIsAnError) {
+  Priced priced(RailCluster(2, 2));
+  NcclTestsLog log;
+  log.nodes = 4;
+  log.ranks = 32;
+  const std::vector<std::pair<std::string, NcclTestsLog>> logs = {{"own.log", log}};
+  EXPECT_EQ(error_of([&] { anchored_on(priced.fabric, priced.models, logs, false); }).where(), "own.log");
 }
 
 // Every cable at half rate on one node of four: the ring runs at its slowest hop; latencies stay.

@@ -1,0 +1,67 @@
+#include "simulator/collective/flow_anchor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "core/error.h"
+#include "simulator/collective/curve_fit.h"
+#include "simulator/collective/flow_site.h"
+
+namespace trainyard::simulator {
+
+namespace {
+
+// Equally many ranks on each of the cluster's first nodes, as mpirun -N places them.
+std::vector<VertexId> first_ranks(const CollectiveFabric& fabric, const NcclTestsLog& log, const std::string& where) {
+  const auto nodes = static_cast<std::size_t>(std::max(log.nodes, 1));
+  const std::size_t of_node = (static_cast<std::size_t>(log.ranks) + nodes - 1) / nodes;
+  std::unordered_map<std::int32_t, std::size_t> taken;  // by host
+  std::vector<VertexId> ranks;
+  for (const VertexId gpu : fabric.cluster().gpus()) {
+    const auto& host = fabric.cluster().vertex(gpu).node;
+    const std::int32_t key = host ? host->value() : -1 - fabric.domains().of(gpu);
+    const bool fits = taken.contains(key) || taken.size() < nodes;
+    if (fits && taken[key] < of_node && ranks.size() < static_cast<std::size_t>(log.ranks)) {
+      ++taken[key];
+      ranks.push_back(gpu);
+    }
+  }
+  if (ranks.size() < static_cast<std::size_t>(log.ranks)) {
+    throw Error(fmt::format("a log of {} ranks on {} nodes, which this cluster doesn't have", log.ranks, log.nodes),
+                where, "an anchor is a log of the same cluster, or of a part of it");
+  }
+  return ranks;
+}
+
+}  // namespace
+
+std::string anchor_series(int nodes, int ranks, CollectiveOp op) {
+  return fmt::format("{} nodes, {} ranks, {}", nodes, ranks, to_string(op));
+}
+
+CollectiveModels anchored_on(CollectiveFabric& fabric, const CollectiveModels& models,
+                             std::span<const std::pair<std::string, NcclTestsLog>> logs, bool sharp) {
+  std::vector<FitObservation> observations;
+  for (const auto& [name, log] : logs) {
+    const GroupLayout layout = fabric.layout(first_ranks(fabric, log, name));
+    const CollectiveSite site =
+        site_of(fabric.cluster(), fabric.graph(), fabric.domains(), layout, sharp, fabric.routes().network());
+    const CurveShape shape = curve_shape(site, log.op, usual_algorithm(site, log.op, models.facts), models.facts);
+    const std::string series = anchor_series(site.nodes, site.ranks, log.op);
+    for (const NcclTestsRow& row : log.rows) {
+      if (row.size >= 1_KiB) {  // smaller ones measure the host alone
+        observations.push_back({shape, row.size, row.size * shape.wire_factor / row.time, series, name});
+      }
+    }
+  }
+  CollectiveModels result = models;
+  if (!observations.empty()) {
+    result.curves = anchored(models.curves, observations);
+  }
+  return result;
+}
+
+}  // namespace trainyard::simulator
