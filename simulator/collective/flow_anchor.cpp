@@ -14,23 +14,26 @@ namespace trainyard::simulator {
 
 namespace {
 
-// Equally many ranks on each of the cluster's first nodes, as mpirun -N places them.
+// Equally many ranks on each of the cluster's first nodes, as mpirun -N places them; full nodes where the log doesn't
+// name its hosts.
 std::vector<VertexId> first_ranks(const CollectiveFabric& fabric, const NcclTestsLog& log, const std::string& where) {
-  const auto nodes = static_cast<std::size_t>(std::max(log.nodes, 1));
-  const std::size_t of_node = (static_cast<std::size_t>(log.ranks) + nodes - 1) / nodes;
+  const auto wanted = static_cast<std::size_t>(log.ranks);
+  const std::size_t nodes = log.nodes ? static_cast<std::size_t>(std::max(*log.nodes, 1)) : wanted;
+  const std::size_t of_node = log.nodes ? (wanted + nodes - 1) / nodes : wanted;
   std::unordered_map<std::int32_t, std::size_t> taken;  // by host
   std::vector<VertexId> ranks;
   for (const VertexId gpu : fabric.cluster().gpus()) {
     const auto& host = fabric.cluster().vertex(gpu).node;
     const std::int32_t key = host ? host->value() : -1 - fabric.domains().of(gpu);
     const bool fits = taken.contains(key) || taken.size() < nodes;
-    if (fits && taken[key] < of_node && ranks.size() < static_cast<std::size_t>(log.ranks)) {
+    if (fits && taken[key] < of_node && ranks.size() < wanted) {
       ++taken[key];
       ranks.push_back(gpu);
     }
   }
-  if (ranks.size() < static_cast<std::size_t>(log.ranks)) {
-    throw Error(fmt::format("a log of {} ranks on {} nodes, which this cluster doesn't have", log.ranks, log.nodes),
+  if (ranks.size() < wanted) {
+    throw Error(fmt::format("a log of {} ranks{}, which this cluster doesn't have", log.ranks,
+                            log.nodes ? fmt::format(" on {} nodes", *log.nodes) : std::string()),
                 where, "an anchor is a log of the same cluster, or of a part of it");
   }
   return ranks;
