@@ -11,6 +11,17 @@ namespace {
 // Smaller messages take what the host takes, which differs from row to row more than with the size.
 constexpr Bytes kSmallest = 1_KiB;
 
+// What the log says of its GPUs, or else its file's name ("p5-2node-allreduce.txt"), and what the user says.
+std::string description(const NcclTestsLog& log, const std::string& hardware) {
+  std::string text = log.device;
+  if (text.empty() && hardware.empty()) {
+    text = log.name;
+    std::replace_if(
+        text.begin(), text.end(), [](char c) { return c == '-' || c == '_'; }, ' ');
+  }
+  return hardware.empty() || text.empty() ? text + hardware : text + ", " + hardware;
+}
+
 }  // namespace
 
 std::string system_key(const CollectiveSite& site, CollectiveOp op, const std::string& curve_class) {
@@ -22,12 +33,11 @@ std::vector<CollectiveAnchor> make_anchors(const std::vector<NcclTestsLog>& logs
                                            const CollectiveModels& models) {
   std::map<std::string, std::vector<FitObservation>> systems;
   for (const NcclTestsLog& log : logs) {
-    const std::string described_by = log.device + (log.device.empty() || hardware.empty() ? "" : ", ") + hardware;
+    const std::string described_by = description(log, hardware);
     const std::optional<DescribedSite> described = describe_site(described_by, log.nodes, log.ranks);
     if (!described) {
-      throw Error(described_by.empty() ? std::string("the log doesn't name its GPUs")
-                                       : "no accelerator, instance type or NIC recognised in '" + described_by + "'",
-                  "--hardware", "say what the log was measured on, for example \"8x H100, 8x400G InfiniBand\"");
+      throw Error("no accelerator, instance type or NIC recognised in '" + described_by + "'", "--hardware",
+                  "say what the log was measured on, for example \"8x H100, 8x400G InfiniBand\"");
     }
     const CollectiveSite& site = described->site;
     const CurveShape shape = curve_shape(site, log.op, usual_algorithm(site, log.op, models.facts), models.facts);

@@ -25,6 +25,7 @@ constexpr BytesPerSecond gbit(double rate) { return from_si<BytesPerSecond>(rate
 // OCI compute shapes; NVIDIA DGX data sheets.
 struct Machine {
   std::string_view word;
+  std::string_view accelerator;
   GpuGeneration generation;
   int nics;
   double gbit_each;
@@ -33,37 +34,37 @@ struct Machine {
 };
 
 constexpr std::array kMachines = {
-    Machine{"p3dn", GpuGeneration::kVolta, 1, 100, FabricKind::kEfaV1},
-    Machine{"p4d", GpuGeneration::kAmpere, 4, 100, FabricKind::kEfaV1},
-    Machine{"p5en", GpuGeneration::kHopper, 16, 200, FabricKind::kEfaV3},
-    Machine{"p5e", GpuGeneration::kHopper, 32, 100, FabricKind::kEfaV2},
-    Machine{"p5.", GpuGeneration::kHopper, 32, 100, FabricKind::kEfaV2},
-    Machine{"p5 ", GpuGeneration::kHopper, 32, 100, FabricKind::kEfaV2},
-    Machine{"p6e-gb", GpuGeneration::kBlackwell, 4, 400, FabricKind::kEfaV4, true},
-    Machine{"p6-b300", GpuGeneration::kBlackwell, 16, 400, FabricKind::kEfaV4},
-    Machine{"p6-b200", GpuGeneration::kBlackwell, 8, 400, FabricKind::kEfaV4},
-    Machine{"a2-", GpuGeneration::kAmpere, 1, 100, FabricKind::kTcp},
-    Machine{"a3-high", GpuGeneration::kHopper, 4, 200, FabricKind::kTcpx},
-    Machine{"a3-mega", GpuGeneration::kHopper, 8, 200, FabricKind::kTcpxo},
-    Machine{"a3mega", GpuGeneration::kHopper, 8, 200, FabricKind::kTcpxo},
-    Machine{"a3-ultra", GpuGeneration::kHopper, 8, 400, FabricKind::kRoce},
-    Machine{"a4x", GpuGeneration::kBlackwell, 4, 400, FabricKind::kRoce, true},
-    Machine{"a4-", GpuGeneration::kBlackwell, 8, 400, FabricKind::kRoce},
-    Machine{"a100_v4", GpuGeneration::kAmpere, 8, 200, FabricKind::kInfiniband},
-    Machine{"nd96asr", GpuGeneration::kAmpere, 8, 200, FabricKind::kInfiniband},
-    Machine{"nd96amsr", GpuGeneration::kAmpere, 8, 200, FabricKind::kInfiniband},
-    Machine{"nd96isr", GpuGeneration::kHopper, 8, 400, FabricKind::kInfiniband},
-    Machine{"bm.gpu4.8", GpuGeneration::kAmpere, 16, 100, FabricKind::kRoce},
-    Machine{"bm.gpu.b4.8", GpuGeneration::kAmpere, 16, 100, FabricKind::kRoce},
-    Machine{"bm.gpu.a100", GpuGeneration::kAmpere, 16, 100, FabricKind::kRoce},
-    Machine{"bm.gpu.h", GpuGeneration::kHopper, 8, 400, FabricKind::kRoce},
-    Machine{"bm.gpu.b200", GpuGeneration::kBlackwell, 8, 400, FabricKind::kRoce},
-    Machine{"bm.gpu.b300", GpuGeneration::kBlackwell, 8, 800, FabricKind::kRoce},
-    Machine{"bm.gpu.gb", GpuGeneration::kBlackwell, 4, 400, FabricKind::kRoce, true},
-    Machine{"bm.gpu.mi300", GpuGeneration::kMi300, 8, 400, FabricKind::kRoce},
-    Machine{"bm.gpu.mi35", GpuGeneration::kMi350, 8, 400, FabricKind::kRoce},
-    Machine{"dgx-2", GpuGeneration::kVolta, 8, 100, FabricKind::kInfiniband},
-    Machine{"dgx-1", GpuGeneration::kVolta, 4, 100, FabricKind::kInfiniband},
+    Machine{"p3dn", "v100", GpuGeneration::kVolta, 1, 100, FabricKind::kEfaV1},
+    Machine{"p4d", "a100", GpuGeneration::kAmpere, 4, 100, FabricKind::kEfaV1},
+    Machine{"p5en", "h200", GpuGeneration::kHopper, 16, 200, FabricKind::kEfaV3},
+    Machine{"p5e", "h200", GpuGeneration::kHopper, 32, 100, FabricKind::kEfaV2},
+    Machine{"p5.", "h100", GpuGeneration::kHopper, 32, 100, FabricKind::kEfaV2},
+    Machine{"p5 ", "h100", GpuGeneration::kHopper, 32, 100, FabricKind::kEfaV2},
+    Machine{"p6e-gb", "gb200", GpuGeneration::kBlackwell, 4, 400, FabricKind::kEfaV4, true},
+    Machine{"p6-b300", "b300", GpuGeneration::kBlackwell, 16, 400, FabricKind::kEfaV4},
+    Machine{"p6-b200", "b200", GpuGeneration::kBlackwell, 8, 400, FabricKind::kEfaV4},
+    Machine{"a2-", "a100", GpuGeneration::kAmpere, 1, 100, FabricKind::kTcp},
+    Machine{"a3-high", "h100", GpuGeneration::kHopper, 4, 200, FabricKind::kTcpx},
+    Machine{"a3-mega", "h100", GpuGeneration::kHopper, 8, 200, FabricKind::kTcpxo},
+    Machine{"a3mega", "h100", GpuGeneration::kHopper, 8, 200, FabricKind::kTcpxo},
+    Machine{"a3-ultra", "h200", GpuGeneration::kHopper, 8, 400, FabricKind::kRoce},
+    Machine{"a4x", "gb200", GpuGeneration::kBlackwell, 4, 400, FabricKind::kRoce, true},
+    Machine{"a4-", "b200", GpuGeneration::kBlackwell, 8, 400, FabricKind::kRoce},
+    Machine{"a100_v4", "a100", GpuGeneration::kAmpere, 8, 200, FabricKind::kInfiniband},
+    Machine{"nd96asr", "a100", GpuGeneration::kAmpere, 8, 200, FabricKind::kInfiniband},
+    Machine{"nd96amsr", "a100", GpuGeneration::kAmpere, 8, 200, FabricKind::kInfiniband},
+    Machine{"nd96isr", "h100", GpuGeneration::kHopper, 8, 400, FabricKind::kInfiniband},
+    Machine{"bm.gpu4.8", "a100", GpuGeneration::kAmpere, 16, 100, FabricKind::kRoce},
+    Machine{"bm.gpu.b4.8", "a100", GpuGeneration::kAmpere, 16, 100, FabricKind::kRoce},
+    Machine{"bm.gpu.a100", "a100", GpuGeneration::kAmpere, 16, 100, FabricKind::kRoce},
+    Machine{"bm.gpu.h", "h100", GpuGeneration::kHopper, 8, 400, FabricKind::kRoce},
+    Machine{"bm.gpu.b200", "b200", GpuGeneration::kBlackwell, 8, 400, FabricKind::kRoce},
+    Machine{"bm.gpu.b300", "b300", GpuGeneration::kBlackwell, 8, 800, FabricKind::kRoce},
+    Machine{"bm.gpu.gb", "gb200", GpuGeneration::kBlackwell, 4, 400, FabricKind::kRoce, true},
+    Machine{"bm.gpu.mi300", "mi300", GpuGeneration::kMi300, 8, 400, FabricKind::kRoce},
+    Machine{"bm.gpu.mi35", "mi355", GpuGeneration::kMi350, 8, 400, FabricKind::kRoce},
+    Machine{"dgx-2", "v100", GpuGeneration::kVolta, 8, 100, FabricKind::kInfiniband},
+    Machine{"dgx-1", "v100", GpuGeneration::kVolta, 4, 100, FabricKind::kInfiniband},
 };
 
 // What usually stands around an accelerator. First match wins: longer words before the words they contain.
@@ -213,7 +214,7 @@ std::optional<Found> find_machine(const std::string& text) {
     if (has(text, machine.word)) {
       const bool same = !found || found->generation == machine.generation;
       if (same) {
-        found = Found{found ? found->accelerator : std::string(to_string(machine.generation)),
+        found = Found{found ? found->accelerator : std::string(machine.accelerator),
                       machine.generation,
                       {machine.nics, machine.gbit_each},
                       machine.fabric,

@@ -174,13 +174,14 @@ NcclTestsLog parse_nccl_tests_log(const std::string& text, const std::string& wh
     throw Error("no row of nccl-tests in it", where, "expected the standard output of all_reduce_perf or its kin");
   }
   NcclTestsLog log;
+  log.name = where.substr(where.find_last_of('/') + 1);
   log.device = gathered.device;
   if (!gathered.hosts.empty()) {
     log.nodes = static_cast<int>(gathered.hosts.size());
   }
   log.ranks = gathered.rank_lines;
   const std::optional<double> factor = factor_of(gathered.rows);
-  std::optional<CollectiveOp> op = named_op(where.substr(where.find_last_of('/') + 1));
+  std::optional<CollectiveOp> op = named_op(log.name);
   if (!op) {
     op = named_op(text.substr(0, 2000));
   }

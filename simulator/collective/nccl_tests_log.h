@@ -25,6 +25,7 @@ struct NcclTestsRow {
 };
 
 struct NcclTestsLog {
+  std::string name;  // of the file, without its folder
   CollectiveOp op = CollectiveOp::kAllReduce;
   int ranks = 0;
   std::optional<int> nodes;        // distinct host names of the rank lines
