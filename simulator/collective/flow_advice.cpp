@@ -7,6 +7,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "core/error.h"
+
 namespace trainyard::simulator {
 
 namespace {
@@ -92,6 +94,17 @@ void add_rank_order(Candidates& candidates, const CollectiveQuestion& now, Colle
   }
 }
 
+// Absent where the change can't be: off their rail, ranks of a rail-only network don't reach each other.
+std::optional<Seconds> time_with(CollectiveFabric& fabric, const CollectiveModels& models, CollectiveQuestion question,
+                                 CollectivePricer& now, FlowAlgorithm algorithm, Bytes size) {
+  try {
+    CollectivePricer changed(fabric, models, std::move(question), now);
+    return changed.price(algorithm, size).time;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 Advice compared(std::string change, std::string setting, Seconds before, Seconds after) {
   return {std::move(change), std::move(setting), before / after - 1.0, before, after};
 }
@@ -148,9 +161,11 @@ std::vector<Advice> advise(CollectiveFabric& fabric, const CollectiveModels& mod
     CollectivePricer same(fabric, models, question, now);  // on the same seeds as the changes
     const Seconds with_few_seeds = same.price(algorithm, size).time;
     for (Candidate& candidate : candidates.take()) {
-      CollectivePricer changed(fabric, models, std::move(candidate.question), now);
-      advice.push_back(compared(std::move(candidate.change), std::move(candidate.setting), with_few_seeds,
-                                changed.price(algorithm, size).time));
+      const std::optional<Seconds> after =
+          time_with(fabric, models, std::move(candidate.question), now, algorithm, size);
+      if (after) {
+        advice.push_back(compared(std::move(candidate.change), std::move(candidate.setting), with_few_seeds, *after));
+      }
     }
   }
   advice.erase(std::remove_if(advice.begin(), advice.end(), [&](const Advice& a) { return a.gain < threshold; }),

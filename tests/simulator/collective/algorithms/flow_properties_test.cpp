@@ -123,5 +123,19 @@ TEST(Advice, SortingRanksByLeafHelpsARingOnAThinSpine) {
   EXPECT_NEAR(found->gain, found->before / found->after - 1.0, 1e-12);
 }
 
+// Without PXN, all-to-all must cross rails, which have no link in common there.
+TEST(Advice, LeavesOutWhatTheNetworkCantDo) {
+  const Cluster cluster = build_cluster("rail-only:hosts=4,gpus=2");
+  CollectiveFabric fabric(cluster);
+  const CollectiveModels models = shipped_collective_models();
+  CollectiveQuestion question;
+  question.op = kAllToAll;
+  question.groups = {cluster.gpus()};
+  CollectivePricer pricer(fabric, models, question);
+  for (const Advice& advice : advise(fabric, models, pricer, kDirect, 1_GiB)) {
+    EXPECT_EQ(advice.change.find("PXN"), std::string::npos) << advice.change;
+  }
+}
+
 }  // namespace
 }  // namespace trainyard::simulator
