@@ -175,9 +175,9 @@ std::string fabric_with(const std::vector<std::string>& adapters, const std::str
   std::string text = "Switch 40 \"S\"\n";
   std::string ends;
   for (std::size_t i = 0; i < adapters.size(); ++i) {
-    const std::string id = "\"H" + std::to_string(i) + "\"";
-    text += "[" + std::to_string(i + 1) + "] " + id + "[1] # " + rate + "\n";
-    ends += "Ca 1 " + id + " # \"" + adapters[i] + "\"\n";
+    const std::string number = std::to_string(i + 1);
+    text += std::string("[").append(number).append("] \"H").append(number).append("\"[1] # ").append(rate) + "\n";
+    ends += std::string("Ca 1 \"H").append(number).append("\" # \"").append(adapters[i]) + "\"\n";
   }
   return text + ends;
 }
@@ -213,7 +213,7 @@ TEST(Combine, LeavesHostsWithFewNicsWithoutGpus) {
   std::vector<std::string> adapters = {"ufm mlx5_0", "ufm mlx5_1"};
   for (const char* host : {"a", "b", "c"}) {
     for (int nic = 0; nic < 4; ++nic) {
-      adapters.push_back(std::string(host) + " mlx5_" + std::to_string(nic));
+      adapters.push_back(std::string(host).append(" mlx5_").append(std::to_string(nic)));
     }
   }
   const Cluster cluster = combined(node_with_nics({"mlx5_0", "mlx5_1", "mlx5_2", "mlx5_3"}), fabric_with(adapters));
