@@ -19,14 +19,13 @@ std::uint64_t pair_key(std::int32_t a, std::int32_t b) {
 }  // namespace
 
 FlowRouter::FlowRouter(Routes& routes, const RoutingPolicy& policy, std::size_t flows)
-    : routes_(routes), cluster_(routes.cluster()), policy_(policy), spreader_(routes.cluster()) {
+    : routes_(routes),
+      cluster_(routes.cluster()),
+      policy_(policy),
+      spreader_(routes.arc_latency(), cluster_.vertices().size()) {
   const std::size_t vertices = cluster_.vertices().size();
   out_.resize(vertices);
   in_.resize(vertices);
-  nearest_nic_.resize(vertices);
-  for (std::size_t v = 0; v < vertices; ++v) {
-    nearest_nic_[v] = VertexId(static_cast<std::int64_t>(v));
-  }
   set_.reserve(flows, 8 * flows);  // a host's own links are shared; the rest is about eight a flow
   for (const DeviceType& type : cluster_.device_types()) {
     reads_gpu_memory_.push_back(has_gpudirect(type) ? 1 : 0);
@@ -105,16 +104,12 @@ void FlowRouter::route_over_network(VertexId source, const Flow& flow) {
 }
 
 VertexId FlowRouter::nic_of(VertexId device) {
-  VertexId& nearest = nearest_nic_[device.at()];
-  if (nearest == device && !routes_.network_paths().touches(device)) {
-    const std::optional<VertexId> nic = routes_.nearest_nic(device);
-    if (!nic) {
-      throw Error(fmt::format("no NIC on the {} network", to_string(routes_.network())), cluster_.vertex(device).name,
-                  "choose the other network, or add its NIC and cable to the cluster");
-    }
-    nearest = *nic;
+  const std::optional<VertexId> nic = routes_.nearest_nic(device);
+  if (!nic) {
+    throw Error(fmt::format("no NIC on the {} network", to_string(routes_.network())), cluster_.vertex(device).name,
+                "choose the other network, or add its NIC and cable to the cluster");
   }
-  return nearest;
+  return *nic;
 }
 
 LegId FlowRouter::spread_leg(EqualCostPaths& paths, VertexId from, VertexId to) {
@@ -198,7 +193,7 @@ void FlowRouter::walk(VertexId exit, VertexId enter, const Flow& flow) {
       load_[lane] += bytes_ / lanes_->capacity(lane);
     }
     uses_.push_back({hop.arc, hop.cable, 1.0});
-    latency += arc_latency(cluster_, hop.arc);
+    latency += routes_.arc_latency()[hop.arc.at()];
     at = hop.to;
   }
   path_.push_back({set_.add_leg(uses_, latency), 1.0});
@@ -252,7 +247,7 @@ void FlowRouter::spray(VertexId exit, VertexId enter) {
     for (const NextHop& hop : own) {
       const double part = 1.0 / static_cast<double>(own.size());
       uses_.push_back({hop.arc, hop.cable, part});
-      latency = max(latency, arc_latency(cluster_, hop.arc));
+      latency = max(latency, routes_.arc_latency()[hop.arc.at()]);
       starts_.push_back({hop.to, part});
     }
     path_.push_back({set_.add_leg(uses_, latency), 1.0});
@@ -271,7 +266,7 @@ void FlowRouter::spray(VertexId exit, VertexId enter) {
       const std::span<const NextHop> hops = paths.next_hops(end.at, enter);  // empty where `enter` forwards
       for (const NextHop& hop : hops) {
         last.push_back({hop.arc, hop.cable, start.share * end.share / static_cast<double>(hops.size())});
-        latency = max(latency, arc_latency(cluster_, hop.arc));
+        latency = max(latency, routes_.arc_latency()[hop.arc.at()]);
       }
     }
   }

@@ -53,7 +53,6 @@ class FlowRouter {
   std::vector<ArcUse> uses_;
   std::vector<HostLeg> out_;  // by vertex
   std::vector<HostLeg> in_;
-  std::vector<VertexId> nearest_nic_;  // by vertex; itself where not asked yet
   std::unordered_map<std::uint64_t, SprayedLeg> sprayed_;
   std::uint64_t hash_ = 0;      // of the flow on its way
   std::int64_t quotient_ = 0;   // of static routing

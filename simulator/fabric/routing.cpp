@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "simulator/fabric/flow_router.h"
+#include "simulator/fabric/spread.h"
 
 namespace trainyard::simulator {
 
@@ -37,6 +38,14 @@ Routes::Routes(const Cluster& cluster, const ClusterGraph& graph, Network networ
       nvlink_paths_(cluster, graph, kNvlinks),
       host_paths_(cluster, graph, kHostLinks),
       gpu_position_(cluster.vertices().size(), 0) {
+  nearest_nic_.reserve(cluster.vertices().size());
+  for (std::size_t v = 0; v < cluster.vertices().size(); ++v) {
+    nearest_nic_.push_back(VertexId(static_cast<std::int64_t>(v)));
+  }
+  arc_latency_.reserve(2 * cluster.links().size());
+  for (std::size_t a = 0; a < 2 * cluster.links().size(); ++a) {
+    arc_latency_.push_back(simulator::arc_latency(cluster, ArcId(static_cast<std::int64_t>(a))));
+  }
   host_nics_ =
       by_host([&](VertexId v, VertexKind kind) { return kind == VertexKind::kNic && network_paths_.touches(v); });
   host_cpus_ = by_host([](VertexId, VertexKind kind) { return kind == VertexKind::kCpu; });
@@ -104,8 +113,23 @@ std::vector<VertexId> Routes::nics(VertexId device) {
 }
 
 std::optional<VertexId> Routes::nearest_nic(VertexId device) {
-  if (network_paths_.touches(device) || !host_paths_.touches(device)) {
-    return network_paths_.touches(device) ? std::optional(device) : std::nullopt;
+  if (network_paths_.touches(device)) {
+    return device;
+  }
+  VertexId& kept = nearest_nic_[device.at()];
+  if (kept == device) {
+    const std::optional<VertexId> found = find_nearest_nic(device);
+    if (!found) {
+      return std::nullopt;
+    }
+    kept = *found;
+  }
+  return kept;
+}
+
+std::optional<VertexId> Routes::find_nearest_nic(VertexId device) {
+  if (!host_paths_.touches(device)) {
+    return std::nullopt;
   }
   const std::span<const VertexId> nics = host_nics_.of(host_paths_.component(device));
   std::int32_t least = std::numeric_limits<std::int32_t>::max();

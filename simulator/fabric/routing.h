@@ -55,13 +55,15 @@ class Routes {
   // A device that is cabled to the network itself is its own only NIC. Empty where there is none.
   std::vector<VertexId> nics(VertexId device);
 
-  std::optional<VertexId> nearest_nic(VertexId device);  // the first of nics()
+  std::optional<VertexId> nearest_nic(VertexId device);  // the first of nics(); kept
   std::optional<VertexId> nearest_cpu(VertexId device);  // of its host
 
   EqualCostPaths& network_paths() { return network_paths_; }  // cables
   EqualCostPaths& nvlink_paths() { return nvlink_paths_; }
   EqualCostPaths& host_paths() { return host_paths_; }  // PCIe, coherent links, CPU interconnect
   const Cluster& cluster() const { return cluster_; }
+  // Time of a bit through the arc and the device it starts from, by arc.
+  const std::vector<Seconds>& arc_latency() const { return arc_latency_; }
   Network network() const { return network_; }
 
  private:
@@ -72,6 +74,7 @@ class Routes {
       return {devices.data() + first[host], devices.data() + first[host + 1]};
     }
   };
+  std::optional<VertexId> find_nearest_nic(VertexId device);
   Hosts by_host(const std::function<bool(VertexId, VertexKind)>& wanted) const;
 
   const Cluster& cluster_;
@@ -82,7 +85,9 @@ class Routes {
   Hosts host_nics_;
   Hosts host_cpus_;
   std::vector<std::int32_t> gpu_position_;  // by vertex: among the GPUs of its host
-  std::vector<VertexId> near_;              // working memory
+  std::vector<VertexId> nearest_nic_;       // by vertex, as far as asked; itself where not
+  std::vector<Seconds> arc_latency_;
+  std::vector<VertexId> near_;  // working memory
 };
 
 }  // namespace trainyard::simulator

@@ -11,8 +11,8 @@ Seconds arc_latency(const Cluster& cluster, ArcId arc) {
   return link + cluster.device_types()[type.at()].hop_latency.value_or(Seconds());
 }
 
-Spreader::Spreader(const Cluster& cluster)
-    : cluster_(cluster), share_(cluster.vertices().size(), 0.0), arrival_(cluster.vertices().size()) {}
+Spreader::Spreader(const std::vector<Seconds>& arc_latency, std::size_t vertices)
+    : arc_latency_(arc_latency), share_(vertices, 0.0), arrival_(vertices) {}
 
 void Spreader::pass_on(VertexId from, std::span<const NextHop> hops) {
   double widths = 0.0;
@@ -32,7 +32,7 @@ void Spreader::pass_on(VertexId from, std::span<const NextHop> hops) {
       arrival_[hop.to.at()] = Seconds();
     }
     share_[hop.to.at()] += part;
-    arrival_[hop.to.at()] = max(arrival_[hop.to.at()], arrival_[from.at()] + arc_latency(cluster_, hop.arc));
+    arrival_[hop.to.at()] = max(arrival_[hop.to.at()], arrival_[from.at()] + arc_latency_[hop.arc.at()]);
   }
 }
 

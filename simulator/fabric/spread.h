@@ -22,7 +22,8 @@ struct Arrival {
 // Working memory of spread(), kept from call to call.
 class Spreader {
  public:
-  explicit Spreader(const Cluster& cluster);
+  // Latencies by arc must outlive it.
+  Spreader(const std::vector<Seconds>& arc_latency, std::size_t vertices);
 
   // Uses and latency of all shortest ways from `from`, which `share` of the data starts from. Stops at
   // `destination`; with `before_last` at the switches it hangs on. False where there is no way.
@@ -35,7 +36,7 @@ class Spreader {
  private:
   void pass_on(VertexId from, std::span<const NextHop> hops);
 
-  const Cluster& cluster_;
+  const std::vector<Seconds>& arc_latency_;
   std::vector<ArcUse> uses_;
   std::vector<Arrival> arrivals_;
   Seconds latency_;
