@@ -49,6 +49,24 @@ GpuLinks links_of(const Cluster& cluster, const ClusterGraph& graph, VertexId gp
   return links;
 }
 
+// For files that don't name the GPU: what its NVLinks carry one way, all together (data sheets: V100 150, A100 300,
+// H100 450, B200 900 GB/s; NCCL's figures for a link are a tenth lower).
+GpuGeneration generation_of_links(const GpuLinks& links) {
+  constexpr std::array<std::pair<BytesPerSecond, GpuGeneration>, 4> kTotals = {{{150_GBps, GpuGeneration::kVolta},
+                                                                                {300_GBps, GpuGeneration::kAmpere},
+                                                                                {450_GBps, GpuGeneration::kHopper},
+                                                                                {900_GBps, GpuGeneration::kBlackwell}}};
+  constexpr double kLeast = 0.8;
+  if (links.nvswitch && !links.xgmi) {
+    for (const auto& [total, generation] : kTotals) {
+      if (links.total >= kLeast * total && links.total <= 1.01 * total) {
+        return generation;
+      }
+    }
+  }
+  return GpuGeneration::kOther;
+}
+
 NodeLinks node_links(const GpuLinks& links, GpuGeneration generation) {
   if (links.nvswitch) {
     return links.xgmi ? NodeLinks::kXgmi : NodeLinks::kNvswitch;
@@ -173,6 +191,9 @@ CollectiveSite site_of(const Cluster& cluster, const ClusterGraph& graph, const 
   const InstalledGpus in_node = installed(cluster, domains, gpu);
   CollectiveSite site;
   site.generation = generation_of(name);
+  if (site.generation == GpuGeneration::kOther) {
+    site.generation = generation_of_links(links);
+  }
   site.links = node_links(links, site.generation);
   site.gpus_per_node = in_node.gpus;
   site.nodes = static_cast<int>(layout.nodes.size());

@@ -59,7 +59,10 @@ AcrossMessage hop_across(const FlowWriter& writer, const GroupLayout& layout, st
   message.to = to.head(rail);
   message.to_nic = to.nics[rail];
   message.from_nic = from.nics[rail];
-  if (writer.setup().cross_nic) {
+  // In an NVLink domain of several hosts the rail's NIC may be on another host: over NVLink, or not at all.
+  const Cluster& cluster = writer.cluster();
+  const bool same_host = cluster.vertex(message.from).node == cluster.vertex(message.from_nic).node;
+  if (writer.setup().cross_nic || (!writer.setup().pxn && !same_host)) {
     message.from_nic = from.nics[from.rail_of[from.ring[last]]];
   } else if (writer.setup().pxn && from.nvlink && from.head(rail) != message.from) {
     message.relay = from.head(rail);
