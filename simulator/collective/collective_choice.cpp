@@ -69,7 +69,7 @@ CollectivePrices price_collective(const CollectiveSite& site, CollectiveOp op, B
     option.high *= slower;
     prices.options.push_back(option);
   }
-  prices.nccl_choice = nccl_choice(estimates).value_or(0);
+  prices.nccl_choice = nccl_choice(site, size, estimates).value_or(0);
   prices.fastest = fastest_of(prices.options);
   return prices;
 }

@@ -46,7 +46,7 @@ class Sweep {
 
   void add(Bytes size) {
     estimates_ = nccl_estimates(pricer_.site(), pricer_.question().op, size, models_.facts);
-    const FlowAlgorithm chosen = nccls_choice();
+    const FlowAlgorithm chosen = nccls_choice(size);
     std::vector<SweepRow> rows;
     for (const FlowAlgorithm algorithm : possible_) {
       rows.push_back(row(algorithm, size, std::nullopt));
@@ -75,8 +75,8 @@ class Sweep {
     return text;
   }
 
-  FlowAlgorithm nccls_choice() const {
-    const auto chosen = nccl_choice(estimates_);
+  FlowAlgorithm nccls_choice(Bytes size) const {
+    const auto chosen = nccl_choice(pricer_.site(), size, estimates_);
     if (!chosen) {
       return FlowAlgorithm::kDirect;
     }

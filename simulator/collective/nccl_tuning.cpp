@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <utility>
 
 #include "core/error.h"
 #include "simulator/collective/curve_shape.h"
@@ -307,12 +308,17 @@ std::vector<NcclEstimate> nccl_estimates(const CollectiveSite& site, CollectiveO
   return estimates;
 }
 
-std::optional<std::size_t> nccl_choice(const std::vector<NcclEstimate>& estimates) {
+std::optional<std::size_t> nccl_choice(const CollectiveSite& site, Bytes size,
+                                       const std::vector<NcclEstimate>& estimates) {
   if (estimates.empty()) {
     return std::nullopt;
   }
+  const bool rings_only = site.nvl_domain && site.nodes > 2 && size >= 512_MiB;
+  const auto rank = [rings_only](const NcclEstimate& estimate) {
+    return std::pair(rings_only && estimate.algorithm != NcclAlgorithm::kRing, estimate.time.si());
+  };
   const auto least = std::min_element(estimates.begin(), estimates.end(),
-                                      [](const auto& a, const auto& b) { return a.time < b.time; });
+                                      [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
   return static_cast<std::size_t>(least - estimates.begin());
 }
 

@@ -47,7 +47,10 @@ struct NcclEstimate {
 std::vector<NcclEstimate> nccl_estimates(const CollectiveSite& site, CollectiveOp op, Bytes size,
                                          const LinkFacts& facts);
 
-// The one it runs: the least time; the first among equals.
-std::optional<std::size_t> nccl_choice(const std::vector<NcclEstimate>& estimates);
+// The one it runs: the least time; the first among equals. Over more than two NVLink domains from 512 MiB on it is the
+// fastest ring: the tables as given here would say tree, but NCCL 2.26 and 2.27 run rings there (NVIDIA/nccl#2035:
+// ring by default, a forced tree 23 % faster; coreweave/nccl-tests README.md: 1,440 GB200 follow a ring's times).
+std::optional<std::size_t> nccl_choice(const CollectiveSite& site, Bytes size,
+                                       const std::vector<NcclEstimate>& estimates);
 
 }  // namespace trainyard::simulator

@@ -91,12 +91,21 @@ TEST(NcclTuning, ChoosesLatencyForSmallAndBandwidthForLarge) {
   const CollectiveSite h100 = node_of(GpuGeneration::kHopper);
   const auto chosen = [&](const CollectiveSite& site, double size) {
     const auto estimates = nccl_estimates(site, CollectiveOp::kAllReduce, from_si<Bytes>(size), facts);
-    return estimates.at(*nccl_choice(estimates));
+    return estimates.at(*nccl_choice(site, from_si<Bytes>(size), estimates));
   };
   EXPECT_EQ(chosen(h100, 1024.0).protocol, NcclProtocol::kLl);
   EXPECT_EQ(chosen(h100, 0x1p30).algorithm, NcclAlgorithm::kNvls);
   EXPECT_EQ(chosen(node_of(GpuGeneration::kAmpere), 0x1p30).algorithm, NcclAlgorithm::kRing);
   EXPECT_LT(chosen(h100, 1024.0).channels, chosen(h100, 0x1p30).channels);
+  CollectiveSite racks = node_of(GpuGeneration::kBlackwell);
+  racks.gpus_per_node = 72;
+  racks.nodes = 20;
+  racks.ranks = 20 * 72;
+  racks.nvl_domain = true;
+  racks.nics = 72;
+  racks.nic_rate = 400_Gbps;
+  EXPECT_EQ(chosen(racks, 0x1p30).algorithm, NcclAlgorithm::kRing);
+  EXPECT_NE(chosen(racks, 1024.0).algorithm, NcclAlgorithm::kRing);
   // Over 1,024 nodes a ring's latency is hopeless at any size below gigabytes.
   EXPECT_NE(chosen(nodes_of_h100(1024), 0x1p20).algorithm, NcclAlgorithm::kRing);
 }
