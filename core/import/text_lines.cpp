@@ -136,8 +136,9 @@ std::string quote(std::string_view text) {
 
 std::optional<std::int64_t> whole_number(std::string_view text, std::int64_t lowest, std::int64_t highest) {
   std::int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, value);
+  const char* begin = text.data();
+  const char* end = begin + text.size();
+  const auto parsed = std::from_chars(begin, end, value);
   if (parsed.ec != std::errc() || parsed.ptr != end || value < lowest || value > highest) {
     return std::nullopt;
   }
