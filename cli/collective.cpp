@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -29,6 +30,9 @@ using simulator::CollectivePricer;
 using simulator::CollectiveQuestion;
 
 constexpr int kMostSeeds = 1000;
+constexpr int kUsualSeeds = 16;
+constexpr int kFewSeeds = 4;
+constexpr std::size_t kRanksTimesSeeds = 65536;  // some ten seconds
 
 struct Options {
   std::string cluster;
@@ -41,7 +45,7 @@ struct Options {
   std::string algorithm = "auto";
   std::string protocol;
   std::string routing = "auto";
-  int seeds = 16;
+  std::optional<int> seeds;
   int queue_pairs = 1;
   int channels = 2;
   bool endpoint_hash = false;
@@ -106,6 +110,16 @@ simulator::SweepChoice parse_choice(const Options& options) {
   return choice;
 }
 
+// Sixteen, fewer for jobs so large that each seed takes seconds.
+int seeds_of(const Options& options, const CollectiveQuestion& question) {
+  std::size_t ranks = 0;
+  for (const std::vector<VertexId>& group : question.groups) {
+    ranks += group.size();
+  }
+  const int affordable = static_cast<int>(kRanksTimesSeeds / std::max<std::size_t>(ranks, 1));
+  return options.seeds.value_or(std::clamp(affordable, kFewSeeds, kUsualSeeds));
+}
+
 CollectiveQuestion question_of(const Options& options, const Cluster& cluster) {
   CollectiveQuestion question;
   question.op = parse_op(options.op);
@@ -127,7 +141,7 @@ CollectiveQuestion question_of(const Options& options, const Cluster& cluster) {
                                                     : simulator::parse_routing_kind(options.routing, "--routing");
   question.routing.hash_queue_pair = !options.endpoint_hash;
   question.routing.hash_switch = !options.same_hash;
-  question.seeds = options.seeds;
+  question.seeds = seeds_of(options, question);
   question.sharp = options.sharp;
   return question;
 }
@@ -160,7 +174,7 @@ void describe(CollectiveReport& report, const Job& job, const CollectivePricer& 
   report.rails = group.rails;
   report.groups = pricer.groups().size();
   report.routing = pricer.question().routing.kind;
-  report.seeds = report.routing == simulator::RoutingKind::kHash && report.nodes > 1 ? job.options.seeds : 1;
+  report.seeds = report.routing == simulator::RoutingKind::kHash && report.nodes > 1 ? pricer.question().seeds : 1;
 }
 
 void add_what_if(CollectiveReport& report, const Job& job, CollectivePricer& pricer) {
@@ -207,9 +221,9 @@ CollectiveReport report_of(Job& job) {
   return report;
 }
 
-void print_lines(const std::string& before, const std::vector<std::string>& lines) {
+void print_lines(const Session& session, const std::string& before, const std::vector<std::string>& lines) {
   for (const std::string& line : lines) {
-    fmt::print("{}{}\n", before, wrap(line, 110 - static_cast<int>(before.size()), static_cast<int>(before.size())));
+    fmt::print("{}{}\n", before, wrap(line, session.out.columns(), static_cast<int>(before.size())));
   }
 }
 
@@ -224,7 +238,7 @@ void print_report(const Session& session, const Options& options, const Collecti
   const std::vector<std::string> slower = slower_choices(report);
   if (!slower.empty()) {
     fmt::print("\n{}\n", session.out.bold("NCCL's choice is not the fastest"));
-    print_lines("  ", slower);
+    print_lines(session, "  ", slower);
   }
   if (!options.no_advice) {
     fmt::print("\n{}\n", session.out.bold(fmt::format("What would help at {}", format_quantity(report.advice_size))));
@@ -233,9 +247,10 @@ void print_report(const Session& session, const Options& options, const Collecti
   }
   if (!report.notes.empty()) {
     fmt::print("\n");
-    print_lines("Note: ", report.notes);
+    print_lines(session, "Note: ", report.notes);
   }
-  fmt::print("\n{}\n", session.out.dim("Not in the model: " + fmt::format("{}", fmt::join(simulator::limits(), "; "))));
+  const std::string limits = fmt::format("Not in the model: {}", fmt::join(simulator::limits(), "; "));
+  fmt::print("\n{}\n", session.out.dim(wrap(limits, session.out.columns(), 0)));
 }
 
 int collective(const Session& session, const Options& options) {
@@ -282,7 +297,8 @@ void add_fabric_options(CLI::App& verb, Options& options) {
   verb.add_option("--network", options.network, "backend or frontend");
   verb.add_option("--routing", options.routing,
                   "auto (adaptive on InfiniBand, hash on Ethernet), hash, adaptive, spray, static");
-  verb.add_option("--seeds", options.seeds, "Hash seeds to sample")->check(CLI::Range(1, kMostSeeds));
+  verb.add_option("--seeds", options.seeds, "Hash seeds to sample; 16, and fewer from 4,096 ranks on")
+      ->check(CLI::Range(1, kMostSeeds));
   verb.add_flag("--hash-endpoints", options.endpoint_hash, "Switches hash both ends only, not the queue pair");
   verb.add_flag("--hash-alike", options.same_hash, "All switches hash alike: tiers polarise");
   verb.add_option("--queue-pairs", options.queue_pairs, "Of a channel (NCCL_IB_QPS_PER_CONNECTION)")
