@@ -282,7 +282,8 @@ void add_job_options(CLI::App& verb, Options& options) {
       ->type_name("RANKS");
   verb.add_option("--sizes", options.sizes, "64MiB, 8B:8GiB, 1MiB:1GiB:4 (by a factor of 4)")->type_name("SIZES");
   verb.add_option("--type", options.type, "Data type, for the count of elements");
-  verb.add_option("--group-size", options.groups.size, "Ranks of a group; several groups run at once")
+  verb.add_option("--group-size", options.groups.size,
+                  "Ranks of a group, 0 for all that the stride leaves; several groups run at once")
       ->check(CLI::Range(0, 1 << 20));
   verb.add_option("--group-stride", options.groups.stride,
                   "From one rank of a group to the next: 8 for rail-wise groups")
@@ -316,7 +317,7 @@ void add_collective(CLI::App& app, Session& session, Action& action) {
   CLI::App* verb = add_verb(
       app, session,
       {"collective", "Predict a collective on a cluster: bandwidth by size, what holds it back, what would help",
-       "  trainyard collective superpod-h100:su=4 --op all_reduce --ranks 0-1023 --sizes 8B:8GiB"});
+       "  trainyard collective superpod-h100:su=4 --op all_reduce --ranks 0-1015 --sizes 8B:8GiB"});
   verb->add_option("CLUSTER", options->cluster, "A topology file, or a known fabric: NAME[:key=value,...]")->required();
   add_job_options(*verb, *options);
   add_fabric_options(*verb, *options);

@@ -46,7 +46,8 @@ std::string right_side(const CLI::Option& option, bool is_positional) {
     return option.get_description() + (is_positional ? "" : " (required)");
   }
   const std::string usual = option.get_default_str();
-  return usual.empty() ? option.get_description() : fmt::format("{} (default {})", option.get_description(), usual);
+  const bool none = usual.empty() || usual == "[]";  // an empty list
+  return none ? option.get_description() : fmt::format("{} (default {})", option.get_description(), usual);
 }
 
 }  // namespace
