@@ -54,6 +54,7 @@ struct Options {
   bool cross_nic = false;
   bool sharp = false;
   bool no_advice = false;
+  bool queues = false;
   std::string network = "backend";
   std::vector<std::string> what_if;
   std::vector<std::string> anchors;
@@ -211,6 +212,10 @@ CollectiveReport report_of(Job& job) {
   report.rows = simulator::sweep(pricer, job.models, job.sizes, job.choice);
   const simulator::FlowAlgorithm last = report.rows.back().price.algorithm;
   report.notes = pricer.wire(last).notes;
+  if (job.options.queues && report.nodes > 1) {
+    report.with_queues = true;
+    report.queues = pricer.queues(last, job.sizes.back());
+  }
   if (job.changed) {
     add_what_if(report, job, pricer);
   }
@@ -244,6 +249,11 @@ void print_report(const Session& session, const Options& options, const Collecti
     fmt::print("\n{}\n", session.out.bold(fmt::format("What would help at {}", format_quantity(report.advice_size))));
     const Table table = advice_table(report);
     fmt::print("{}", table.empty() ? std::string("  nothing that was tried\n") : table.text(session.out, 2));
+  }
+  if (report.with_queues) {
+    fmt::print("\n{}\n", session.out.bold("Switch buffers"));
+    const std::vector<std::string> queues = queue_lines(report);
+    print_lines(session, "  ", queues.empty() ? std::vector<std::string>{"no port gets more than it drains"} : queues);
   }
   if (!report.notes.empty()) {
     fmt::print("\n");
@@ -327,6 +337,9 @@ void add_collective(CLI::App& app, Session& session, Action& action) {
   verb->add_option("--what-if", options->what_if,
                    "Also price it with link:A-B, switch:A or nic:A =down, =half, =cable-down, =0.25 or =flap:0.1")
       ->type_name("CHANGE");
+  verb->add_flag(
+      "--queues", options->queues,
+      "Also list ports where bursts meet: buffer needed and there, pauses or drops, whether a deep one helps");
   verb->add_flag("--no-advice", options->no_advice, "Leave out what would help");
   verb->add_option("--svg", options->svg, "Write a plot of bus bandwidth by size here")->type_name("FILE");
   verb->add_option("--csv", options->csv, "Write the table here")->type_name("FILE");

@@ -24,6 +24,7 @@ using simulator::SweepRow;
 constexpr double kGiga = 1e9;
 constexpr double kMicro = 1e-6;
 constexpr double kWorthSaying = 0.02;
+constexpr std::size_t kQueuesShown = 5;
 
 std::string_view reduction(CollectiveOp op) {
   const bool reduces =
@@ -112,6 +113,29 @@ ordered_json what_if_json(const CollectiveReport& report) {
   object["rows"] =
       report.changed.empty() ? ordered_json::array() : to_json(report, *report.changed_cluster, report.changed);
   return object;
+}
+
+ordered_json queues_json(const CollectiveReport& report) {
+  if (!report.with_queues) {
+    return nullptr;
+  }
+  ordered_json list = ordered_json::array();
+  for (const simulator::PortQueue& queue : report.queues) {
+    ordered_json object;
+    object["port"] = simulator::link_name(*report.cluster, queue.arc);
+    object["arrival_bytes_per_second"] = queue.arrival.si();
+    object["drain_bytes_per_second"] = queue.drain.si();
+    object["burst_s"] = queue.burst.si();
+    object["need_bytes"] = queue.need.si();
+    object["available_bytes"] = queue.available ? ordered_json(queue.available->si()) : ordered_json(nullptr);
+    object["outcome"] = to_string(queue.outcome);
+    object["deep_buffer"] = to_string(queue.deep);
+    object["flows"] = queue.flows;
+    object["victims"] = queue.victims;
+    object["lost_bytes"] = queue.lost.si();
+    list.push_back(object);
+  }
+  return list;
 }
 
 std::vector<ChartSeries> series_of(const std::vector<SweepRow>& rows, bool by_algorithm, const std::string& name) {
@@ -263,6 +287,17 @@ std::string what_if_line(const CollectiveReport& report) {
                      held_by(*report.changed_cluster, *after));
 }
 
+std::vector<std::string> queue_lines(const CollectiveReport& report) {
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < std::min(kQueuesShown, report.queues.size()); ++i) {
+    lines.push_back(describe(*report.cluster, report.queues[i]));
+  }
+  if (report.queues.size() > kQueuesShown) {
+    lines.push_back(fmt::format("and {} ports more: see --json", report.queues.size() - kQueuesShown));
+  }
+  return lines;
+}
+
 Table advice_table(const CollectiveReport& report) {
   Table table({"change", "gain", "time", "how"}, {Align::kLeft, Align::kRight, Align::kRight, Align::kLeft});
   for (const simulator::Advice& advice : report.advice) {
@@ -289,6 +324,7 @@ ordered_json to_json(const CollectiveReport& report) {
     object["recommendations"]["list"].push_back(
         {{"change", advice.change}, {"setting", advice.setting}, {"gain", advice.gain}, {"time_s", advice.after.si()}});
   }
+  object["queues"] = queues_json(report);
   object["notes"] = report.notes;
   object["limits"] = simulator::limits();
   return object;

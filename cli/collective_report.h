@@ -38,6 +38,8 @@ struct CollectiveReport {
   std::string cut;  // why the changed cluster can't run it; empty if it can
   std::vector<simulator::Advice> advice;
   Bytes advice_size;
+  bool with_queues = false;
+  std::vector<simulator::PortQueue> queues;  // at the largest size
   std::vector<std::string> notes;
 };
 
@@ -48,6 +50,8 @@ Table rows_table(const CollectiveReport& report);
 std::vector<std::string> slower_choices(const CollectiveReport& report);
 // What the largest size takes after the change.
 std::string what_if_line(const CollectiveReport& report);
+// Of the ports that need most.
+std::vector<std::string> queue_lines(const CollectiveReport& report);
 Table advice_table(const CollectiveReport& report);
 
 nlohmann::ordered_json to_json(const CollectiveReport& report);

@@ -201,6 +201,10 @@ const WireTime& CollectivePricer::wire(FlowAlgorithm algorithm) {
   return wires_.emplace(algorithm, wire_time(fabric_, layouts_, question)).first->second;
 }
 
+std::vector<PortQueue> CollectivePricer::queues(FlowAlgorithm algorithm, Bytes size) {
+  return port_queues(fabric_, layouts_, {algorithm, question_.op, question_.setup, question_.routing, 1}, size);
+}
+
 const CollectiveCurve& CollectivePricer::curve(FlowAlgorithm algorithm) {
   if (reference_ != nullptr) {
     return reference_->curve(algorithm);

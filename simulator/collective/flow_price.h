@@ -97,6 +97,7 @@ class CollectivePricer {
 
   CollectivePrice price(FlowAlgorithm algorithm, Bytes size);
   const WireTime& wire(FlowAlgorithm algorithm);
+  std::vector<PortQueue> queues(FlowAlgorithm algorithm, Bytes size);  // greatest need first
   const CollectiveCurve& curve(FlowAlgorithm algorithm);
   const WireOverhead& overhead(FlowAlgorithm algorithm);
 

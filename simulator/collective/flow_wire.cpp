@@ -134,6 +134,19 @@ WireTime wire_time(CollectiveFabric& fabric, std::span<const GroupLayout> groups
   return wire;
 }
 
+std::vector<PortQueue> port_queues(CollectiveFabric& fabric, std::span<const GroupLayout> groups,
+                                   const WireQuestion& question, Bytes size) {
+  FlowWriter writer(fabric.cluster(), fabric.graph(), question.setup);
+  for (const GroupLayout& group : groups) {
+    add_collective(writer, question.algorithm, question.op, group, size.si());
+  }
+  const CollectiveFlows flows = writer.take();
+  const FlowSet set = routed(fabric, flows.across, flows.across_fixed, question.routing);
+  QueueOptions options;
+  options.in_flight = kChannelBuffer / static_cast<double>(question.setup.queue_pairs);
+  return find_queues(fabric.cluster(), set, options);
+}
+
 Drain together(const WireTime& wire, const WireOverhead& overhead, std::size_t seed) {
   Drain inside = wire.inside;
   inside.seconds *= overhead.inside;

@@ -24,6 +24,7 @@
 #include "core/cluster/graph.h"
 #include "simulator/collective/algorithms/collective_flows.h"
 #include "simulator/collective/algorithms/group_layout.h"
+#include "simulator/fabric/queue.h"
 #include "simulator/fabric/routing.h"
 
 namespace trainyard::simulator {
@@ -71,6 +72,12 @@ struct WireQuestion {
 
 // All groups at once, each with the whole size.
 WireTime wire_time(CollectiveFabric& fabric, std::span<const GroupLayout> groups, const WireQuestion& question);
+
+// Ports where the collective's messages of a size meet faster than they drain, on one hash seed (queue.h). A channel
+// has at most 4 MiB on its way: NCCL sends into buffers that the receiver has cleared (NCCL_BUFFSIZE).
+constexpr Bytes kChannelBuffer = 4_MiB;
+std::vector<PortQueue> port_queues(CollectiveFabric& fabric, std::span<const GroupLayout> groups,
+                                   const WireQuestion& question, Bytes size);
 
 struct WireOverhead {
   double inside = 1.0;
