@@ -6,8 +6,7 @@ third from one minute to the next, so each round calibrates afresh, predicts fro
 another order; predicted and measured times are medians over the rounds. Prints both with the noise between rounds,
 and the error of "one rank's time over two" beside ours.
 
-The planner's choice (of each round's calibration) is held against the fastest layout by the undisturbed step: the
-shortest tenth of all steps of all rounds, since other work on the machine can only lengthen a step.
+The planner's choice (of each round's calibration) is held against the fastest of the layouts by the same medians.
 
   scripts/accuracy.py --trainyard build/release/cli/trainyard --data TEXT [--folder build/accuracy]
                       [--rounds 5] [--seconds 2] [--json]
@@ -88,7 +87,7 @@ class Bench:
         return self.trainyard("simulate", plan, "--profile", profile)["step_time_s"]
 
     def run(self, plan, predicted):
-        """Step times of one run with a thread per rank, the first two left out."""
+        """Median step time of one run with a thread per rank, the first two steps left out."""
         folder = plan.with_suffix(".run")
         shutil.rmtree(folder, ignore_errors=True)
         steps = 2 + max(4, min(60, round(self.arguments.seconds / predicted)))
@@ -96,17 +95,11 @@ class Bench:
                        1, "--no-model", "--force")
         lines = [json.loads(line) for line in (folder / "record.jsonl").read_text().splitlines()]
         times = [line["step_time_s"] for line in lines if line["record"] == "step"]
-        return times[2:]
+        return statistics.median(times[2:])
 
 
 def spread(values):
     return (max(values) - min(values)) / statistics.median(values)
-
-
-def undisturbed(steps):
-    """Mean of the shortest tenth."""
-    least = sorted(steps)[: max(1, len(steps) // 10)]
-    return statistics.mean(least)
 
 
 def all_cases():
@@ -117,7 +110,7 @@ def all_cases():
         cases.append(dict(model=name, layout="choice", ranks=2, flags=[]))
         cases.append(dict(model=name, layout="one rank", ranks=1, flags=["--micro-batch", "4"]))
     for case in cases:
-        case.update(predictions=[], measured=[], steps=[], plans=[])
+        case.update(predictions=[], measured=[], plans=[])
     return cases
 
 
@@ -130,9 +123,7 @@ def measure(bench, cases):
             print(f"{progress}{case['model']} {case['layout']}{'':20}", end="\r", file=sys.stderr, flush=True)
             plan = bench.plan(case, profile)
             case["predictions"].append(bench.predict(plan, profile))
-            steps = bench.run(plan, case["predictions"][-1])
-            case["measured"].append(statistics.median(steps))
-            case["steps"] += steps
+            case["measured"].append(bench.run(plan, case["predictions"][-1]))
             case["plans"].append(json.loads(plan.read_text())["layout"])
     print(" " * 60, end="\r", file=sys.stderr)
 
@@ -160,8 +151,7 @@ def main():
         case["baseline_error"] = one[case["model"]] / 2 / case["time"] - 1
     regret = {}
     for name in MODELS:
-        times = {case["layout"]: undisturbed(case["steps"]) for case in cases
-                 if case["model"] == name and case["ranks"] == 2}
+        times = {case["layout"]: case["time"] for case in cases if case["model"] == name and case["ranks"] == 2}
         regret[name] = times["choice"] / min(times.values()) - 1
     mean = statistics.mean(abs(case["error"]) for case in pairs)
     worst = max(abs(case["error"]) for case in pairs)
@@ -172,8 +162,8 @@ def main():
     if bench.arguments.json:
         print(json.dumps(dict(
             cases=[dict(model=c["model"], layout=c["layout"], predicted_s=c["predictions"], measured_s=c["measured"],
-                        undisturbed_s=undisturbed(c["steps"]), error=c["error"], noise=c["noise"],
-                        baseline_error=c.get("baseline_error"), plans=c["plans"]) for c in cases],
+                        error=c["error"], noise=c["noise"], baseline_error=c.get("baseline_error"),
+                        plans=c["plans"]) for c in cases],
             mean_error=mean, worst_error=worst, baseline_mean_error=baseline, mean_noise=noise,
             planner_regret=regret, floors_met=met), indent=1))
     else:
