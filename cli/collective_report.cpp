@@ -299,10 +299,11 @@ std::vector<std::string> queue_lines(const CollectiveReport& report) {
 }
 
 Table advice_table(const CollectiveReport& report) {
-  Table table({"change", "gain", "time", "how"}, {Align::kLeft, Align::kRight, Align::kRight, Align::kLeft});
+  Table table({"change", "gain", "from", "to", "how"},
+              {Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kLeft});
   for (const simulator::Advice& advice : report.advice) {
-    table.add_row(
-        {advice.change, fmt::format("{:+.0f} %", 100.0 * advice.gain), format_quantity(advice.after), advice.setting});
+    table.add_row({advice.change, fmt::format("{:+.0f} %", 100.0 * advice.gain), format_quantity(advice.before),
+                   format_quantity(advice.after), advice.setting});
   }
   return table;
 }
@@ -321,8 +322,11 @@ ordered_json to_json(const CollectiveReport& report) {
   object["what_if"] = what_if_json(report);
   object["recommendations"] = {{"size_bytes", report.advice_size.si()}, {"list", ordered_json::array()}};
   for (const simulator::Advice& advice : report.advice) {
-    object["recommendations"]["list"].push_back(
-        {{"change", advice.change}, {"setting", advice.setting}, {"gain", advice.gain}, {"time_s", advice.after.si()}});
+    object["recommendations"]["list"].push_back({{"change", advice.change},
+                                                 {"setting", advice.setting},
+                                                 {"gain", advice.gain},
+                                                 {"before_s", advice.before.si()},
+                                                 {"time_s", advice.after.si()}});
   }
   object["queues"] = queues_json(report);
   object["notes"] = report.notes;

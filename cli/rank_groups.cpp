@@ -29,14 +29,20 @@ std::vector<std::string> split(const std::string& text, char at) {
   return parts;
 }
 
-std::int32_t whole(const std::string& text, const std::string& whole_text, const std::string& where) {
+std::optional<std::int32_t> whole_number(const std::string& text) {
   std::int32_t value = 0;
   const char* end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data(), end, value);
-  if (parsed.ec != std::errc() || parsed.ptr != end || value < 0) {
+  const bool whole = parsed.ec == std::errc() && parsed.ptr == end && value >= 0;
+  return whole ? std::optional(value) : std::nullopt;
+}
+
+std::int32_t rank_in(const std::string& text, const std::string& whole_text, const std::string& where) {
+  const std::optional<std::int32_t> value = whole_number(text);
+  if (!value) {
     throw Error("'" + whole_text + "' is not a list of ranks", where, kRanksHint);
   }
-  return value;
+  return *value;
 }
 
 void add_range(std::vector<std::int32_t>& ranks, const std::string& text, std::int32_t limit,
@@ -44,9 +50,9 @@ void add_range(std::vector<std::int32_t>& ranks, const std::string& text, std::i
   const std::size_t colon = text.find(':');
   const std::string range = text.substr(0, colon);
   const std::size_t dash = range.find('-');
-  const std::int32_t first = whole(range.substr(0, dash), text, where);
-  const std::int32_t last = dash == std::string::npos ? first : whole(range.substr(dash + 1), text, where);
-  const std::int32_t step = colon == std::string::npos ? 1 : whole(text.substr(colon + 1), text, where);
+  const std::int32_t first = rank_in(range.substr(0, dash), text, where);
+  const std::int32_t last = dash == std::string::npos ? first : rank_in(range.substr(dash + 1), text, where);
+  const std::int32_t step = colon == std::string::npos ? 1 : rank_in(text.substr(colon + 1), text, where);
   if (step == 0 || last < first) {
     throw Error("'" + text + "' is not a range of ranks", where, kRanksHint);
   }
@@ -68,11 +74,11 @@ void add_sizes(std::vector<double>& sizes, const std::string& text, const std::s
   const double last = parts.size() > 1 ? parse_byte_count(parts[1], where).quantity().si() : first;
   double factor = 2.0;
   if (parts.size() > 2) {
-    factor = static_cast<double>(whole(parts[2], text, where));
+    factor = static_cast<double>(whole_number(parts[2]).value_or(0));
   }
   if (first < 1.0 || last < first || factor < 2.0) {
     throw Error("'" + text + "' is not a range of sizes", where,
-                "from a size of at least 1 B up to a larger one, by a factor of at least 2");
+                "from a size of at least 1 B up to a larger one, by a whole factor of at least 2: 1MiB:1GiB:4");
   }
   for (double size = first; size <= last; size *= factor) {
     sizes.push_back(size);

@@ -57,6 +57,9 @@ class Sweep {
       if (choice_.all || algorithm == choice_.algorithm.value_or(chosen)) {
         SweepRow wanted = row(algorithm, size, choice_.protocol);
         wanted.nccl_choice = algorithm == chosen && !choice_.protocol;
+        if (wanted.nccl_choice) {
+          hold_to_measured(wanted, size);
+        }
         wanted.fastest = fastest->price.algorithm;
         wanted.fastest_time = fastest->price.time;
         rows_.push_back(wanted);
@@ -83,6 +86,22 @@ class Sweep {
     const FlowAlgorithm algorithm = flow_algorithm(estimates_[*chosen].algorithm);
     const bool can = std::find(possible_.begin(), possible_.end(), algorithm) != possible_.end();
     return can ? algorithm : possible_.front();
+  }
+
+  // On one node the usual algorithm's curve was fitted to what NCCL's default took at every size, whatever it ran at
+  // small ones: another choice of its isn't slower than that.
+  void hold_to_measured(SweepRow& row, Bytes size) {
+    const CollectiveSite& site = pricer_.site();
+    const FlowAlgorithm usual = flow_algorithm(usual_algorithm(site, pricer_.question().op, models_.facts));
+    const bool can = std::find(possible_.begin(), possible_.end(), usual) != possible_.end();
+    if (site.nodes != 1 || usual == row.price.algorithm || !can) {
+      return;
+    }
+    CollectivePrice measured = pricer_.price(usual, size);
+    if (measured.time < row.price.time) {
+      measured.algorithm = row.price.algorithm;
+      row.price = measured;
+    }
   }
 
   SweepRow row(FlowAlgorithm algorithm, Bytes size, std::optional<NcclProtocol> protocol) {

@@ -434,7 +434,12 @@ CurveTable fit_with_bands(const std::vector<FitObservation>& observations, const
 }
 
 CurveTable anchored(const CurveTable& table, const std::vector<FitObservation>& own) {
+  // A log of the very system says more than its class: the prior only holds what the log's sizes don't show.
+  constexpr double kFreedom = 4.0;
   CurvePriors priors = default_priors();
+  for (double& deviation : priors.class_deviation) {
+    deviation *= kFreedom;
+  }
   const ByClass groups = by_class(own);
   CurveTable result = table;
   for (const auto& [name, members] : groups) {
@@ -450,14 +455,6 @@ CurveTable anchored(const CurveTable& table, const std::vector<FitObservation>& 
     curve.anchored = true;
   }
   set_own_bands(result, groups);
-  for (const auto& [name, members] : groups) {  // knowing more never widens a band
-    const auto before = table.classes.find(name);
-    const Bands& limit = before == table.classes.end() ? table.borrowed : before->second.band;
-    Bands& band = result.classes.at(name).band;
-    for (std::size_t i = 0; i < kBands; ++i) {
-      band.at(i) = std::min(band.at(i), limit.at(i));
-    }
-  }
   return result;
 }
 

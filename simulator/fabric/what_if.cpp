@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/document/nearest_name.h"
 #include "core/error.h"
 
 namespace trainyard::simulator {
@@ -123,7 +124,19 @@ class Changer {
       return select(
           [&](const Link& link) { return (link.from == *a && link.to == *b) || (link.from == *b && link.to == *a); });
     }
-    throw Error("no two vertices of these names", change_, "trainyard topology --json lists their names");
+    throw Error("no two vertices of these names", change_,
+                "write link:NAME-NAME; `trainyard topology CLUSTER --output FILE` lists the names");
+  }
+
+  std::string hint_for(const std::string& name) const {
+    std::vector<std::string> names;
+    names.reserve(cluster_.vertices().size());
+    for (const Vertex& vertex : cluster_.vertices()) {
+      names.push_back(vertex.name);
+    }
+    const std::string list = "`trainyard topology CLUSTER --output FILE` lists the names";
+    const std::optional<std::string> meant = nearest_name(name, names);
+    return meant ? "did you mean " + *meant + "? " + list : list;
   }
 
   std::vector<bool> links_of_vertex() const {
@@ -132,7 +145,7 @@ class Changer {
     }
     const std::optional<VertexId> vertex = cluster_.find(name_);
     if (!vertex) {
-      throw Error("no vertex named \"" + name_ + "\"", change_, "trainyard topology --json lists their names");
+      throw Error("no vertex named \"" + name_ + "\"", change_, hint_for(name_));
     }
     const VertexKind kind = cluster_.vertex(*vertex).kind;
     const bool is_switch = is_fabric_switch(kind) || kind == VertexKind::kNvswitch || kind == VertexKind::kPcieSwitch;

@@ -37,6 +37,7 @@ TEST(RankGroups, SizesByAFactor) {
   EXPECT_EQ(parse_sizes("1KiB:64KiB:8,3B", "--sizes"), (std::vector<double>{1024, 8192, 65536, 3}));
   EXPECT_EQ(error_of([] { parse_sizes("8", "--sizes"); }).where(), "--sizes");
   EXPECT_EQ(error_of([] { parse_sizes("1B:8B:1", "--sizes"); }).where(), "--sizes");
+  EXPECT_EQ(error_of([] { parse_sizes("1B:8B:1.5", "--sizes"); }).problem(), "'1B:8B:1.5' is not a range of sizes");
 }
 
 TEST(CollectiveVerb, PricesPlotsAndSaysWhatALostNicCosts) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/error.h"
+
 namespace trainyard::build {
 
 namespace {
@@ -104,6 +106,11 @@ void add_three_tiers(Assembler& assembler, const std::vector<std::vector<VertexI
   const int spines = divisor_at_least(plan.leaf_uplinks, ceil_divide(group_links, down_ports));
   const int uplinks = std::max(1, static_cast<int>(std::lround(group_links / (spines * plan.spine_oversubscription))));
   const CorePlanes shape = core_planes(static_cast<int>(groups.size()), spines, uplinks, plan.core_radix);
+  if (shape.cores > uplinks) {  // spines would reach some cores only, and pods without a core in common not each other
+    throw Error(
+        fmt::format("{} groups of leaves are more than three tiers of {} ports join", groups.size(), plan.core_radix),
+        "hosts", "fewer hosts or a larger radix");
+  }
   std::vector<std::vector<VertexId>> by_plane(static_cast<std::size_t>(shape.planes));
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const std::string group = plan.prefix + padded(plan.group, static_cast<int>(g), static_cast<int>(groups.size()));

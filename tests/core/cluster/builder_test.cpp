@@ -309,6 +309,12 @@ TEST(BuildCluster, NamesTheNearestBuilderOrKey) {
   EXPECT_NE(error_of([] { build_cluster("superpod-h100:sus=4"); }).hint().find("did you mean su?"), std::string::npos);
   EXPECT_EQ(error_of([] { build_cluster("superpod-h100:su"); }).problem(), "'su' isn't key=value");
   EXPECT_EQ(error_of([] { build_cluster("superpod-h100:su=0"); }).hint(), "a whole number from 1 to 128");
+  // Three tiers of 32 ports hold 32^3 / 4 = 8,192 NICs, of rail-optimised leaves of 16 hosts: 1,024 hosts of 8.
+  for (const char* too_many : {"fat-tree:hosts=2048,radix=32", "fat-tree:hosts=8192,radix=32", "fat-tree:radix=2",
+                               "fat-tree:hosts=64,radix=8,oversubscription=4", "rail-only:hosts=20,radix=2"}) {
+    EXPECT_NE(error_of([&] { build_cluster(too_many); }).problem().find("more than three tiers"), std::string::npos)
+        << too_many;
+  }
   EXPECT_EQ(error_of([] { build_cluster("superpod-h100:su=1,su=2"); }).problem(), "the key 'su' is given twice");
   EXPECT_FALSE(error_of([] { build_cluster("torus:dims=4x"); }).hint().empty());
   EXPECT_FALSE(error_of([] { build_cluster("fat-tree:hosts=300000,gpus=64"); }).hint().empty());

@@ -102,6 +102,22 @@ TEST(CurveFit, AnchorMovesTheCurveToTheLogAndNarrowsTheBand) {
   EXPECT_LT(worst, 0.1);
 }
 
+// Two logs of one system that differ by a factor of four can't both be followed: the band says so.
+TEST(CurveFit, AnchorsThatContradictEachOtherWidenTheBand) {
+  const CollectiveModels models = shipped_collective_models();
+  std::vector<FitObservation> own = planted(kTruth, "own", 0.005);
+  const std::vector<FitObservation> again = own;
+  for (const FitObservation& observation : again) {
+    own.push_back(observation);
+    own.back().bus *= 0.25;
+  }
+  const CurveTable table = anchored(models.curves, own);
+  for (const FitObservation& observation : again) {
+    const CurvePrediction after = predict(observation.shape, table, observation.size);
+    EXPECT_GT(after.high / after.low, 2.0);
+  }
+}
+
 TEST(CurveFit, ConstantsSurviveTheirFile) {
   const CurveTable table = fit_with_bands(planted(kTruth, "a", 0.02));
   const std::string text = curve_table_text(table, "test");

@@ -54,6 +54,8 @@ TEST(WhatIf, ABadChangeIsNamedWithAWayOut) {
     EXPECT_EQ(error.where(), bad);
     EXPECT_FALSE(error.hint().empty()) << bad;
   }
+  EXPECT_NE(error_of([&] { changed(cluster, "switch:spine-2=half"); }).hint().find("did you mean spine-1?"),
+            std::string::npos);
 }
 
 }  // namespace
