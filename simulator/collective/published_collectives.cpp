@@ -101,7 +101,7 @@ PublishedCollective read_row(const json& row, std::size_t index) {
 
 // The repository, issue or talk: "owner/name path" -> "owner/name"; "NVIDIA GTC24 S62129 slide 12 (...)" -> the talk.
 std::string source_of(const std::string& text) {
-  const std::string first = text.substr(0, text.find(' '));
+  std::string first = text.substr(0, text.find(' '));
   if (has(first, "/")) {
     return first;
   }
