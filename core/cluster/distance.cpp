@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <limits>
 #include <string>
 #include <tuple>
+
+#include "core/document/text_match.h"
 
 namespace trainyard {
 
@@ -154,12 +155,6 @@ std::optional<HostPath> through_another_gpu(const Cluster& cluster, const Cluste
     }
   }
   return best;
-}
-
-std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return text;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/document/text_match.h"
 #include "core/error.h"
 #include "core/import/text_lines.h"
 

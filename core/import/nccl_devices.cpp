@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "core/document/text_match.h"
 #include "core/error.h"
 #include "core/import/limits.h"
 #include "core/import/text_lines.h"

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/document/text_match.h"
 #include "core/import/bus_rates.h"
 #include "core/import/text_lines.h"
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <vector>
 
+#include "core/document/text_match.h"
 #include "core/error.h"
 #include "core/import/host_list.h"
 #include "core/import/limits.h"

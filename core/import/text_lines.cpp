@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/document/text_match.h"
 #include "core/error.h"
 
 namespace trainyard {
@@ -12,7 +13,6 @@ namespace {
 
 constexpr std::size_t kQuotedCharacters = 60;
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v'; }
 
@@ -113,15 +113,7 @@ std::vector<std::string_view> words(std::string_view text) {
 }
 
 bool starts_with_word(std::string_view text, std::string_view lower_case_word) {
-  return text.size() >= lower_case_word.size() &&
-         std::equal(lower_case_word.begin(), lower_case_word.end(), text.begin(),
-                    [](char a, char b) { return a == lower(b); });
-}
-
-std::string lower_case(std::string_view text) {
-  std::string lowered(text);
-  std::transform(lowered.begin(), lowered.end(), lowered.begin(), lower);
-  return lowered;
+  return lower_case(text.substr(0, lower_case_word.size())) == lower_case_word;
 }
 
 std::string quote(std::string_view text) {

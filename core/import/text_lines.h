@@ -31,7 +31,6 @@ std::size_t line_of_offset(std::string_view text, std::size_t offset);
 std::string_view trimmed(std::string_view text);
 std::vector<std::string_view> words(std::string_view text);                      // between spaces and tabs
 bool starts_with_word(std::string_view text, std::string_view lower_case_word);  // whatever the text's case
-std::string lower_case(std::string_view text);
 
 // What a message quotes of a file: at most 60 characters, control characters and broken bytes as '?'.
 std::string quote(std::string_view text);

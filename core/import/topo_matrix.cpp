@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/document/text_match.h"
 #include "core/error.h"
 #include "core/import/text_lines.h"
 

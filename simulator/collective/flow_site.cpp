@@ -2,22 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <string>
 #include <utility>
+
+#include "core/document/text_match.h"
 
 namespace trainyard::simulator {
 
 namespace {
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower;
-}
-
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 // Empty where the vertex's type isn't known.
 std::string type_name(const Cluster& cluster, VertexId vertex) {
@@ -82,7 +74,7 @@ NodeLinks node_links(const GpuLinks& links, GpuGeneration generation) {
 
 FabricKind fabric_of(const Cluster& cluster, VertexId nic, GpuGeneration generation, bool h200) {
   const std::string name = type_name(cluster, nic);
-  if (has(name, "efa")) {
+  if (contains(name, "efa")) {
     switch (generation) {
       case GpuGeneration::kVolta:
       case GpuGeneration::kAmpere:
@@ -93,10 +85,10 @@ FabricKind fabric_of(const Cluster& cluster, VertexId nic, GpuGeneration generat
         return h200 ? FabricKind::kEfaV3 : FabricKind::kEfaV2;
     }
   }
-  if (has(name, "tcpxo")) {
+  if (contains(name, "tcpxo")) {
     return FabricKind::kTcpxo;
   }
-  if (has(name, "tcpx")) {
+  if (contains(name, "tcpx")) {
     return FabricKind::kTcpx;
   }
   return cluster.congestion_control == CongestionControl::kCredit ? FabricKind::kInfiniband : FabricKind::kRoce;
@@ -110,10 +102,11 @@ CpuVendor cpu_of(const Cluster& cluster) {
     return CpuVendor::kIntel;
   }
   const std::string name = type_name(cluster, VertexId(found - vertices.begin()));
-  if (has(name, "epyc") || has(name, "amd")) {
+  if (contains(name, "epyc") || contains(name, "amd")) {
     return CpuVendor::kAmd;
   }
-  return has(name, "grace") || has(name, "arm") || has(name, "graviton") ? CpuVendor::kArm : CpuVendor::kIntel;
+  return contains(name, "grace") || contains(name, "arm") || contains(name, "graviton") ? CpuVendor::kArm
+                                                                                        : CpuVendor::kIntel;
 }
 
 BytesPerSecond usual_nic_rate(const Cluster& cluster, const ClusterGraph& graph, const GroupLayout& layout,
@@ -168,7 +161,8 @@ GpuGeneration generation_of(std::string_view gpu_type) {
                                                                                   {"a800", kAmpere},
                                                                                   {"v100", kVolta}}};
   const std::string name = lower_case(gpu_type);
-  const auto* found = std::find_if(kNames.begin(), kNames.end(), [&](const auto& n) { return has(name, n.first); });
+  const auto* found =
+      std::find_if(kNames.begin(), kNames.end(), [&](const auto& n) { return contains(name, n.first); });
   return found == kNames.end() ? kOther : found->second;
 }
 
@@ -211,7 +205,7 @@ CollectiveSite site_of(const Cluster& cluster, const ClusterGraph& graph, const 
   if (site.nodes > 1) {
     site.nics = static_cast<int>(layout.rails);
     site.nic_rate = usual_nic_rate(cluster, graph, layout, network);
-    site.fabric = fabric_of(cluster, layout.nodes.front().nics.front(), site.generation, has(name, "h200"));
+    site.fabric = fabric_of(cluster, layout.nodes.front().nics.front(), site.generation, contains(name, "h200"));
   }
   return site;
 }

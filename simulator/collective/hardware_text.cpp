@@ -2,21 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <regex>
+
+#include "core/document/text_match.h"
 
 namespace trainyard::simulator {
 
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
-
-bool has(const std::string& text, std::string_view word) { return text.find(word) != std::string::npos; }
 
 constexpr BytesPerSecond gbit(double rate) { return from_si<BytesPerSecond>(rate * 1e9 / 8.0); }
 
@@ -137,23 +129,23 @@ std::optional<FabricKind> find_fabric(const std::string& text) {
   if (std::regex_search(text, match, efa)) {
     return static_cast<FabricKind>(static_cast<int>(FabricKind::kEfaV1) + (match[1].str()[0] - '1'));
   }
-  if (has(text, "tcpxo") || has(text, "fastrak")) {
+  if (contains(text, "tcpxo") || contains(text, "fastrak")) {
     return FabricKind::kTcpxo;
   }
-  if (has(text, "tcpx")) {
+  if (contains(text, "tcpx")) {
     return FabricKind::kTcpx;
   }
-  if (has(text, "roce") || has(text, "spectrum")) {
+  if (contains(text, "roce") || contains(text, "spectrum")) {
     return FabricKind::kRoce;
   }
   const std::regex infiniband("(^|[^a-z])(ib|infiniband|ndr|hdr|edr|xdr|quantum)([^a-z]|$)");
   if (std::regex_search(text, infiniband)) {
     return FabricKind::kInfiniband;
   }
-  if (has(text, "rdma")) {
+  if (contains(text, "rdma")) {
     return FabricKind::kRoce;
   }
-  if (has(text, "tcp") || has(text, "socket")) {
+  if (contains(text, "tcp") || contains(text, "socket")) {
     return FabricKind::kTcp;
   }
   return std::nullopt;
@@ -177,9 +169,9 @@ double pcie_gbps(const std::string& text) {
   int found = 4;
   if (std::regex_search(text, match, generation)) {
     found = match[2].str()[0] - '0';
-  } else if (has(text, "h100") || has(text, "h200") || has(text, "h20")) {
+  } else if (contains(text, "h100") || contains(text, "h200") || contains(text, "h20")) {
     found = 5;
-  } else if (has(text, "v100") || has(text, "t4")) {
+  } else if (contains(text, "v100") || contains(text, "t4")) {
     found = 3;
   }
   // 24 at Gen4 and 48 at Gen5: NVIDIA GTC24 S62129 slide 12; others by the lane rate.
@@ -200,7 +192,7 @@ struct Found {
 std::optional<Found> find_machine(const std::string& text) {
   std::optional<Found> found;
   for (const Accelerator& accelerator : kAccelerators) {
-    if (has(text, accelerator.word)) {
+    if (contains(text, accelerator.word)) {
       found = Found{std::string(accelerator.word),
                     accelerator.generation,
                     {accelerator.nics, accelerator.gbit_each},
@@ -211,7 +203,7 @@ std::optional<Found> find_machine(const std::string& text) {
     }
   }
   for (const Machine& machine : kMachines) {
-    if (has(text, machine.word)) {
+    if (contains(text, machine.word)) {
       const bool same = !found || found->generation == machine.generation;
       if (same) {
         found = Found{found ? found->accelerator : std::string(machine.accelerator),
@@ -270,9 +262,10 @@ void place_ranks(DescribedSite& described, const std::string& text, std::optiona
 
 std::optional<DescribedSite> describe_site(std::string_view text, std::optional<int> nodes, std::optional<int> ranks) {
   const std::string original(text.substr(0, 1000));
-  const std::string words = lower(original) + " ";
+  const std::string words = lower_case(original) + " ";
   const std::optional<Nics> nics = find_nics(original);
-  const bool card = std::any_of(kCards.begin(), kCards.end(), [&](std::string_view word) { return has(words, word); });
+  const bool card =
+      std::any_of(kCards.begin(), kCards.end(), [&](std::string_view word) { return contains(words, word); });
   const std::optional<Found> machine = find_machine(words);
   if (!machine && !card && !nics) {
     return std::nullopt;
@@ -283,12 +276,12 @@ std::optional<DescribedSite> describe_site(std::string_view text, std::optional<
   const Found found = machine.value_or(Found{"", card ? GpuGeneration::kOther : GpuGeneration::kHopper});
   site.accelerator = found.accelerator;
   site.generation = found.generation;
-  if (card && !has(words, "sxm") && !has(words, "nvlink")) {
+  if (card && !contains(words, "sxm") && !contains(words, "nvlink")) {
     site.links = NodeLinks::kPcie;
     site.intra_bandwidth = from_si<BytesPerSecond>(pcie_gbps(words) * 1e9);
   } else if (found.generation == GpuGeneration::kMi300 || found.generation == GpuGeneration::kMi350) {
     site.links = NodeLinks::kXgmi;
-  } else if (found.generation == GpuGeneration::kVolta && !has(words, "dgx-2") && !has(words, "nvswitch")) {
+  } else if (found.generation == GpuGeneration::kVolta && !contains(words, "dgx-2") && !contains(words, "nvswitch")) {
     site.links = NodeLinks::kCubeMesh;
   }
   if (found.links_gbps > 0.0) {
@@ -317,9 +310,9 @@ std::optional<DescribedSite> describe_site(std::string_view text, std::optional<
   }
   site.fabric = fabric.value_or(FabricKind::kInfiniband);
   const bool reducing = found.generation == GpuGeneration::kHopper || found.generation == GpuGeneration::kBlackwell;
-  site.nvls = reducing && site.links == NodeLinks::kNvswitch && !has(words, "nvls_enable=0");
-  site.sharp = (has(words, "collnet") || has(words, "sharp")) && !has(words, "nvlink4 sharp") &&
-               !has(words, "nvlink5 sharp") && !has(words, "nvlink sharp");
+  site.nvls = reducing && site.links == NodeLinks::kNvswitch && !contains(words, "nvls_enable=0");
+  site.sharp = (contains(words, "collnet") || contains(words, "sharp")) && !contains(words, "nvlink4 sharp") &&
+               !contains(words, "nvlink5 sharp") && !contains(words, "nvlink sharp");
   place_ranks(described, words, nodes, ranks);
   return described;
 }

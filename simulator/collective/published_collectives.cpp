@@ -1,7 +1,6 @@
 #include "simulator/collective/published_collectives.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -9,6 +8,7 @@
 #include <set>
 
 #include "core/document/json_document.h"
+#include "core/document/text_match.h"
 #include "core/error.h"
 
 namespace trainyard::simulator {
@@ -16,15 +16,6 @@ namespace trainyard::simulator {
 namespace {
 
 using nlohmann::json;
-
-std::string lower(const std::string& text) {
-  std::string result = text;
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
-
-bool has(const std::string& text, std::string_view word) { return text.find(word) != std::string::npos; }
 
 // Reads one row's values, collecting the first thing wrong instead of throwing.
 class RowReader {
@@ -102,7 +93,7 @@ PublishedCollective read_row(const json& row, std::size_t index) {
 // The repository, issue or talk: "owner/name path" -> "owner/name"; "NVIDIA GTC24 S62129 slide 12 (...)" -> the talk.
 std::string source_of(const std::string& text) {
   std::string first = text.substr(0, text.find(' '));
-  if (has(first, "/")) {
+  if (contains(first, "/")) {
     return first;
   }
   const std::size_t end = std::min(text.find(" slide"), text.find(" ("));
@@ -115,8 +106,8 @@ std::string without_parentheses(const std::string& text) {
 
 // The one algorithm that the text names, or nothing when it names none or several, or says default.
 std::optional<NcclAlgorithm> named_algorithm(const std::string& algo) {
-  const std::string text = lower(without_parentheses(algo));
-  if (has(text, "default")) {
+  const std::string text = lower_case(without_parentheses(algo));
+  if (contains(text, "default")) {
     return std::nullopt;
   }
   std::set<NcclAlgorithm> named;
@@ -152,29 +143,29 @@ void flag(ClassifiedCollective& point, const char* name, bool excludes) {
 }
 
 void flag_notes(ClassifiedCollective& point) {
-  const std::string notes = lower(point.row.notes);
-  const std::string all = notes + " " + lower(point.row.source);
-  const std::string algo = lower(point.row.algo);
-  if (has(all, "digitised") || has(all, "digitized") || has(all, "by eye")) {
+  const std::string notes = lower_case(point.row.notes);
+  const std::string all = notes + " " + lower_case(point.row.source);
+  const std::string algo = lower_case(point.row.algo);
+  if (contains(all, "digitised") || contains(all, "digitized") || contains(all, "by eye")) {
     flag(point, "by_eye", false);
   }
-  if (has(notes, "threshold") || has(notes, "pass mark") || has(notes, "expectation") || has(notes, "baseline ~") ||
-      has(notes, "not a measurement")) {
+  if (contains(notes, "threshold") || contains(notes, "pass mark") || contains(notes, "expectation") ||
+      contains(notes, "baseline ~") || contains(notes, "not a measurement")) {
     flag(point, "threshold", true);
   }
-  if (has(notes, "training trace")) {
+  if (contains(notes, "training trace")) {
     flag(point, "training_trace", true);
   }
-  if (has(notes, "anomalous") || has(notes, "treat with care")) {
+  if (contains(notes, "anomalous") || contains(notes, "treat with care")) {
     flag(point, "anomalous", true);
   }
-  if (has(notes, "poor setup") || has(notes, "before the fix") || has(notes, "misconfigured")) {
+  if (contains(notes, "poor setup") || contains(notes, "before the fix") || contains(notes, "misconfigured")) {
     flag(point, "poor_setup", true);
   }
-  if (has(notes, "inferred")) {
+  if (contains(notes, "inferred")) {
     flag(point, "inferred", false);
   }
-  if (has(algo, "nccl_proto") || has(algo, "proto=")) {
+  if (contains(algo, "nccl_proto") || contains(algo, "proto=")) {
     flag(point, "protocol_forced", true);
   }
 }
@@ -230,7 +221,7 @@ void choose_algorithm(ClassifiedCollective& point, const LinkFacts& facts) {
 
 std::optional<int> forced_channels(const std::string& algo) {
   std::smatch match;
-  const std::string text = lower(algo.substr(0, 200));
+  const std::string text = lower_case(algo.substr(0, 200));
   if (std::regex_search(text, match, std::regex("([0-9]{1,3}) ?(channel|nch|ctas)"))) {
     return std::max(1, std::stoi(match[1].str()));
   }
@@ -262,8 +253,8 @@ void classify_row(ClassifiedCollective& point, const LinkFacts& facts) {
       flag(point, (what + "_assumed").c_str(), false);
     }
   }
-  const std::string notes = lower(row.notes);
-  point.site.framework = has(notes, "torch") || has(notes, "all_reduce_bench");
+  const std::string notes = lower_case(row.notes);
+  point.site.framework = contains(notes, "torch") || contains(notes, "all_reduce_bench");
   if (point.site.ranks < 2) {
     point.reason = "one rank moves nothing";
     return;

@@ -161,6 +161,9 @@ Classes all_different(std::size_t n) {
 Colouring refine_colours(const Commodities& commodities, const LegLoads& legs, const std::vector<double>& capacity,
                          bool by_bytes) {
   Refinement refinement(commodities, legs, capacity, by_bytes);
+  if (refinement.commodity_colours() == commodities.size()) {  // no two alike by themselves: nothing to reduce
+    return {all_different(commodities.size()), all_different(capacity.size())};
+  }
   std::size_t before = 0;
   for (int round = 1;; ++round) {
     refinement.round();
