@@ -98,7 +98,8 @@ std::string not_a_number(const std::string& text, const char* kind) {
   return "'" + text + "' is not " + kind;
 }
 
-void check_numbers(CLI::App& app) {
+// Also: an empty value is a variable that wasn't set, not "leave it out".
+void check_values(CLI::App& app) {
   for (CLI::App* verb : app.get_subcommands([](CLI::App*) { return true; })) {
     for (CLI::Option* option : verb->get_options()) {
       const std::string type = option->get_type_name();
@@ -111,6 +112,8 @@ void check_numbers(CLI::App& app) {
         });
       } else if (type.starts_with("FLOAT")) {
         option->check([](const std::string& text) { return not_a_number<double>(text, "a finite number"); });
+      } else if (option->get_type_size_max() > 0) {
+        option->check([](const std::string& text) { return std::string(text.empty() ? "is empty" : ""); });
       }
     }
   }
@@ -137,7 +140,7 @@ void declare_verbs(CLI::App& app, Session& session, Action& action) {
   add_collective(app, session, action);
   add_program(app, session, action);
   add_rank(app, session, action);
-  check_numbers(app);
+  check_values(app);
 }
 
 }  // namespace

@@ -2,11 +2,15 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/exit_code.h"
+#include "cli/file_arguments.h"
 #include "cli/json/output.h"
+#include "cli/long_answer.h"
 #include "cli/text/table.h"
 #include "cli/verbs.h"
 #include "core/document/read_file.h"
@@ -163,27 +167,79 @@ std::vector<simulator::CollectiveAnchor> read_anchors(const Options& options,
   return simulator::make_anchors(logs, options.hardware, models);
 }
 
-int validate(const Session& session, const Options& options) {
-  const simulator::CollectiveModels models = simulator::shipped_collective_models();
-  const std::vector<simulator::ClassifiedCollective> points =
-      classify(simulator::parse_published_collectives(read_text_file(options.file), options.file), models.facts,
-               models.exclusions);
-  simulator::CurveTable table = models.curves;
+void check_options(const Options& options) {
+  if (!options.hardware.empty() && options.anchors.empty()) {
+    throw Error("says what an anchor's log doesn't, and there is no anchor", "--hardware", "add --anchor LOG");
+  }
+  if (options.fit && !options.constants.empty()) {
+    throw Error("the constants are fitted to FILE or read from --constants, not both", "--fit", "leave one out");
+  }
+  std::vector<FileArgument> inputs = {{"FILE", options.file}, {"--constants", options.constants}};
+  for (const std::string& anchor : options.anchors) {
+    inputs.push_back({"--anchor", anchor});
+  }
+  require_separate_files({{"--output", options.output}}, inputs);
+}
+
+simulator::CurveTable table_of(const Options& options, const simulator::CurveTable& shipped,
+                               const std::vector<simulator::ClassifiedCollective>& points) {
   if (!options.constants.empty()) {
-    table = simulator::parse_curve_table(read_text_file(options.constants), options.constants);
+    return simulator::parse_curve_table(read_text_file(options.constants), options.constants);
   }
-  if (options.fit) {
-    table = simulator::fit_with_bands(simulator::fit_observations(points));
+  if (!options.fit) {
+    return shipped;
   }
-  if (!options.output.empty()) {
-    write_file(options.output,
-               simulator::curve_table_text(
-                   table,
-                   "trainyard validate collectives.json --fit --output FILE: nccl-tests and PyTorch benchmark logs, "
-                   "named by class under series"));
+  const std::vector<simulator::FitObservation> observations = simulator::fit_observations(points);
+  if (observations.empty()) {
+    throw Error(fmt::format("none of its {} points can be fitted to", points.size()), options.file,
+                points.front().reason.empty() ? "they have no size, or a flag keeps them out: see --rows"
+                                              : "the first: " + points.front().reason);
   }
-  const CollectiveValidation validation = simulator::validate_collectives(
-      points, table, options.leave_one_out, read_anchors(options, {models.facts, table, models.exclusions}));
+  return simulator::fit_with_bands(observations);
+}
+
+// An anchor moves the rows of its own system only.
+void warn_of_idle_anchors(const std::vector<simulator::CollectiveAnchor>& anchors,
+                          const std::vector<simulator::ClassifiedCollective>& points) {
+  for (const simulator::CollectiveAnchor& anchor : anchors) {
+    const bool used = std::any_of(points.begin(), points.end(), [&](const simulator::ClassifiedCollective& point) {
+      return point.reason.empty() &&
+             simulator::system_key(point.site, point.op, point.shape.curve_class()) == anchor.key;
+    });
+    if (!used) {
+      fmt::print(stderr, "note: no point is of the anchor's system ({}): it changes nothing\n", anchor.key);
+    }
+  }
+}
+
+int validate(const Session& session, const Options& options) {
+  check_options(options);
+  std::optional<LongAnswer> answer(std::in_place, session);
+  const simulator::CollectiveModels models = simulator::shipped_collective_models();
+  const std::string text = read_text_file(options.file);
+  const std::vector<simulator::ClassifiedCollective> points =
+      classify(simulator::parse_published_collectives(text, options.file), models.facts, models.exclusions);
+  answer->show(options.fit ? "fitting constants, and again without each source" : "predicting");
+  const simulator::CurveTable table = table_of(options, models.curves, points);
+  const std::vector<simulator::CollectiveAnchor> anchors =
+      read_anchors(options, {models.facts, table, models.exclusions});
+  answer->show(options.leave_one_out ? "fitting constants without each source" : "predicting");
+  const CollectiveValidation validation =
+      simulator::validate_collectives(points, table, options.leave_one_out, anchors);
+  answer->commit([&] {
+    if (!options.output.empty()) {
+      write_file(options.output,
+                 simulator::curve_table_text(
+                     table,
+                     "trainyard validate collectives.json --fit --output FILE: nccl-tests and PyTorch benchmark logs, "
+                     "named by class under series"));
+    }
+  });
+  answer.reset();
+  for (const std::string& doubt : simulator::header_doubts(text)) {
+    fmt::print(stderr, "note: {}: {}\n", options.file, doubt);
+  }
+  warn_of_idle_anchors(anchors, points);
   if (session.json) {
     print_json(to_json(validation, options.leave_one_out));
   } else {

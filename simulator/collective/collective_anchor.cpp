@@ -22,6 +22,16 @@ std::string description(const NcclTestsLog& log, const std::string& hardware) {
   return hardware.empty() || text.empty() ? text + hardware : text + ", " + hardware;
 }
 
+void require_no_contradiction(const NcclTestsLog& log, const std::string& hardware) {
+  const std::optional<DescribedSite> logged = describe_site(log.device, log.nodes, log.ranks);
+  const std::optional<DescribedSite> said = describe_site(hardware, log.nodes, log.ranks);
+  if (logged && said && !logged->site.accelerator.empty() && !said->site.accelerator.empty() &&
+      logged->site.generation != said->site.generation) {
+    throw Error("says " + said->site.accelerator + ", and " + log.name + " is of " + log.device, "--hardware",
+                "say only what the log doesn't: its NICs and network");
+  }
+}
+
 }  // namespace
 
 std::string system_key(const CollectiveSite& site, CollectiveOp op, const std::string& curve_class) {
@@ -33,6 +43,7 @@ std::vector<CollectiveAnchor> make_anchors(const std::vector<NcclTestsLog>& logs
                                            const CollectiveModels& models) {
   std::map<std::string, std::vector<FitObservation>> systems;
   for (const NcclTestsLog& log : logs) {
+    require_no_contradiction(log, hardware);
     const std::string described_by = description(log, hardware);
     const std::optional<DescribedSite> described = describe_site(described_by, log.nodes, log.ranks);
     if (!described) {

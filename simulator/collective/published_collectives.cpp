@@ -325,6 +325,26 @@ std::vector<PublishedCollective> parse_published_collectives(const std::string& 
   return rows;
 }
 
+std::vector<std::string> header_doubts(const std::string& text) {
+  const json root = json::parse(text);
+  std::vector<std::string> doubts;
+  const std::size_t points = root.at("points").size();
+  if (const auto count = root.find("count"); count != root.end() && *count != points) {
+    doubts.push_back("count is " + count->dump() + " and there are " + std::to_string(points) +
+                     " points: a part may be missing");
+  }
+  if (const auto schema = root.find("schema"); schema != root.end()) {
+    const std::string columns = schema->is_string() ? schema->get<std::string>() : std::string();
+    for (const char* column : {"id", "hardware", "collective", "size_bytes", "busbw_GBps"}) {
+      if (!contains(columns, column)) {
+        doubts.push_back(std::string("schema doesn't name the column ") + column + ": another kind of file?");
+        break;
+      }
+    }
+  }
+  return doubts;
+}
+
 Exclusions parse_exclusions(const std::string& text, const std::string& where) {
   ObjectReader root = parse_json_object(text, where);
   root.document("collective_exclusions", 1);

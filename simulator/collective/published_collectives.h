@@ -58,6 +58,8 @@ struct ClassifiedCollective {
 
 // A file with "points". Rows of wrong types are kept, with their reason; a file without rows is an Error.
 std::vector<PublishedCollective> parse_published_collectives(const std::string& text, const std::string& where);
+// What such a file's own "count" and "schema" (its columns) say that its points don't; for people.
+std::vector<std::string> header_doubts(const std::string& text);
 Exclusions parse_exclusions(const std::string& text, const std::string& where);
 
 std::vector<ClassifiedCollective> classify(const std::vector<PublishedCollective>& rows, const LinkFacts& facts,

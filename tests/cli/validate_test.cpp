@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <string>
 
 #include "tests/cli/command.h"
@@ -10,7 +11,8 @@ namespace trainyard::cli {
 namespace {
 
 // An H100 node's all-reduce at three sizes, a peak without size, and a row that says nothing known.
-constexpr const char* kPoints = R"({"schema": "id, ...", "count": 5, "points": [
+constexpr const char* kPoints =
+    R"({"schema": "id, hardware, collective, size_bytes, busbw_GBps, ...", "count": 5, "points": [
   {"id": "p1", "source": "a/b", "hardware": "8x H100", "nodes": 1, "gpus": 8, "collective": "all_reduce",
    "size_bytes": 16777216, "algbw_GBps": 135.55, "busbw_GBps": 237.21, "algo": "default", "time_us": 123.8, "notes": ""},
   {"id": "p2", "source": "a/b", "hardware": "8x H100", "nodes": 1, "gpus": 8, "collective": "all_reduce",
@@ -96,6 +98,39 @@ TEST(Validate, BadFilesAreErrorsThatNameThem) {
   const CommandResult result = run_command({"validate", file, "--anchor", folder.write("x.log", "nothing")});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_NE(result.err.find("x.log"), std::string::npos) << result.err;
+}
+
+TEST(Validate, WhatWouldBeIgnoredIsRefusedOrSaid) {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("points.json", kPoints);
+  const auto expect = [](const CommandResult& result, int code, const char* text) {
+    EXPECT_EQ(result.exit_code, code) << result.err;
+    EXPECT_NE(result.err.find(text), std::string::npos) << text << " isn't in:\n" << result.err;
+  };
+  expect(run_command({"validate", file, "--hardware", "8x H100"}), 2, "--anchor");
+  expect(run_command({"validate", file, "--output", file}), 2, "would replace FILE");
+  expect(run_command({"validate", file, "--output", ""}), 2, "--output: is empty");
+  expect(run_command({"validate", ""}), 2, "is empty");
+  const std::string log = folder.write("all_reduce_perf.log", eight_rank_log());
+  expect(run_command({"validate", file, "--anchor", log, "--hardware", "8x A100"}), 2, "is of NVIDIA H100");
+  std::string other = std::regex_replace(kPoints, std::regex("H100"), "A100");
+  expect(run_command({"validate", folder.write("a100.json", other), "--anchor", log}), 0, "changes nothing");
+  other.replace(other.find("\"count\": 5"), 10, "\"count\": 6");
+  other.replace(other.find("busbw_GBps, ..."), 10, "weights");
+  const CommandResult doubtful = run_command({"validate", folder.write("other.json", other)});
+  expect(doubtful, 0, "count is 6 and there are 5 points");
+  expect(doubtful, 0, "schema");
+}
+
+TEST(Validate, ConstantsAreNotFittedToPointsThatCannotBeUsed) {
+  const TemporaryFolder folder;
+  const std::string file = folder.write(
+      "abacus.json", R"({"points": [{"id": "p", "source": "a/b", "hardware": "an abacus", "nodes": 1, "gpus": 8,
+                         "collective": "all_reduce", "size_bytes": 1024, "busbw_GBps": 1.75, "algo": "default"}]})");
+  const CommandResult result = run_command({"validate", file, "--fit", "--output", folder.file("curves.json")});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("abacus"), std::string::npos) << result.err;
+  EXPECT_EQ(folder.entries(), std::vector<std::string>{"abacus.json"});
 }
 
 }  // namespace
