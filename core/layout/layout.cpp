@@ -10,6 +10,14 @@ std::string_view to_string(ScheduleKind kind) {
       return "1f1b";
     case ScheduleKind::kInterleaved:
       return "interleaved";
+    case ScheduleKind::kZeroBubbleH1:
+      return "zb-h1";
+    case ScheduleKind::kZeroBubbleH2:
+      return "zb-h2";
+    case ScheduleKind::kZeroBubbleV:
+      return "zb-v";
+    case ScheduleKind::kDualPipe:
+      return "dualpipe";
   }
   return "?";
 }
@@ -18,8 +26,22 @@ std::string_view to_string(Recompute recompute) {
   switch (recompute) {
     case Recompute::kNone:
       return "none";
+    case Recompute::kSelective:
+      return "selective";
     case Recompute::kFull:
       return "full";
+  }
+  return "?";
+}
+
+std::string_view to_string(ContextKind kind) {
+  switch (kind) {
+    case ContextKind::kRing:
+      return "ring";
+    case ContextKind::kUlysses:
+      return "ulysses";
+    case ContextKind::kAllGather:
+      return "all-gather";
   }
   return "?";
 }
@@ -71,6 +93,44 @@ void add_bucket(Words& words, ByteCount bucket) {
                                   : "bucket-" + std::to_string(bytes) + "B");
 }
 
+std::string joined(const std::vector<int>& numbers) {
+  std::string text;
+  for (const int number : numbers) {
+    if (!text.empty()) {
+      text += ',';
+    }
+    text += std::to_string(number);
+  }
+  return text;
+}
+
+void add_offload(Words& words, const Offload& offload) {
+  if (offload.optimizer) {
+    words.add("offload-optimizer");
+  }
+  if (offload.activations) {
+    words.add("offload-activations");
+  }
+  if (offload.parameters) {
+    words.add("offload-parameters");
+  }
+}
+
+void add_overlaps(Words& words, const Layout& layout) {
+  if (layout.overlap_parameter_gather) {
+    words.add("overlap-gather");
+  }
+  if (layout.overlap_tensor) {
+    words.add("overlap-tp");
+  }
+  if (layout.overlap_pipeline) {
+    words.add("overlap-pp");
+  }
+  if (layout.overlap_expert) {
+    words.add("overlap-ep");
+  }
+}
+
 }  // namespace
 
 std::string describe(const Layout& layout) {
@@ -80,8 +140,14 @@ std::string describe(const Layout& layout) {
   if (layout.sequence_parallel) {
     words.add("sp");
   }
+  if (layout.context > 1 && layout.context_kind != usual.context_kind) {
+    words.add("cp-" + std::string(to_string(layout.context_kind)));
+  }
   if (layout.zero_stage != usual.zero_stage) {
     words.add("zero", layout.zero_stage);
+  }
+  if (layout.shard_group) {
+    words.add("shard", *layout.shard_group);
   }
   if (layout.pipeline > 1 || layout.schedule != usual.schedule) {
     words.add(to_string(layout.schedule));
@@ -89,17 +155,25 @@ std::string describe(const Layout& layout) {
   if (layout.chunks_per_stage != usual.chunks_per_stage) {
     words.add("v", layout.chunks_per_stage);
   }
+  if (!layout.chunk_layers.empty()) {
+    words.add("layers-" + joined(layout.chunk_layers));
+  }
   words.add("mbs", layout.micro_batch);
   words.add("ga", layout.accumulation);
   if (layout.recompute != usual.recompute) {
     words.add("recompute-" + std::string(to_string(layout.recompute)));
   }
+  if (layout.recompute_every != usual.recompute_every) {
+    words.add("every", layout.recompute_every);
+  }
+  add_offload(words, layout.offload);
   if (layout.bucket_bytes != usual.bucket_bytes) {
     add_bucket(words, layout.bucket_bytes);
   }
   if (!layout.overlap_gradient_reduce) {
     words.add("no-overlap");
   }
+  add_overlaps(words, layout);
   if (layout.strict_reduction) {
     words.add("strict");
   }

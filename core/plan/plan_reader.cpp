@@ -26,7 +26,7 @@ void read(ObjectReader& reader, std::string_view key, std::string& value) {
 void read(ObjectReader& reader, std::string_view key, DataType& type) {
   type = reader
              .optional_one_of(key, {DataType::kFp32, DataType::kTf32, DataType::kFp16, DataType::kBf16, DataType::kFp8,
-                                    DataType::kFp64})
+                                    DataType::kMxFp8, DataType::kNvFp4, DataType::kFp64})
              .value_or(type);
 }
 
@@ -76,17 +76,37 @@ Layout read_layout(ObjectReader reader) {
   read(reader, "expert", layout.expert);
   read(reader, "expert_tensor", layout.expert_tensor);
   read(reader, "sequence_parallel", layout.sequence_parallel);
+  layout.context_kind =
+      reader.optional_one_of("context_kind", {ContextKind::kRing, ContextKind::kUlysses, ContextKind::kAllGather})
+          .value_or(layout.context_kind);
   read(reader, "zero_stage", layout.zero_stage);
+  layout.shard_group = reader.optional_small_integer("shard_group", 1);
   layout.schedule =
-      reader.optional_one_of("schedule", {ScheduleKind::kGpipe, ScheduleKind::k1f1b, ScheduleKind::kInterleaved})
+      reader
+          .optional_one_of("schedule", {ScheduleKind::kGpipe, ScheduleKind::k1f1b, ScheduleKind::kInterleaved,
+                                        ScheduleKind::kZeroBubbleH1, ScheduleKind::kZeroBubbleH2,
+                                        ScheduleKind::kZeroBubbleV, ScheduleKind::kDualPipe})
           .value_or(layout.schedule);
   read(reader, "chunks_per_stage", layout.chunks_per_stage);
+  if (reader.has("chunk_layers")) {
+    for (const std::int64_t layers : reader.integers("chunk_layers", 0, kMostLayers)) {
+      layout.chunk_layers.push_back(static_cast<int>(layers));
+    }
+  }
   read(reader, "micro_batch", layout.micro_batch);
   read(reader, "accumulation", layout.accumulation);
-  layout.recompute =
-      reader.optional_one_of("recompute", {Recompute::kNone, Recompute::kFull}).value_or(layout.recompute);
+  layout.recompute = reader.optional_one_of("recompute", {Recompute::kNone, Recompute::kSelective, Recompute::kFull})
+                         .value_or(layout.recompute);
+  read(reader, "recompute_every", layout.recompute_every);
+  read(reader, "offload_optimizer", layout.offload.optimizer);
+  read(reader, "offload_activations", layout.offload.activations);
+  read(reader, "offload_parameters", layout.offload.parameters);
   layout.bucket_bytes = reader.optional_byte_count("bucket").value_or(layout.bucket_bytes);
   read(reader, "overlap_gradient_reduce", layout.overlap_gradient_reduce);
+  read(reader, "overlap_parameter_gather", layout.overlap_parameter_gather);
+  read(reader, "overlap_tensor", layout.overlap_tensor);
+  read(reader, "overlap_pipeline", layout.overlap_pipeline);
+  read(reader, "overlap_expert", layout.overlap_expert);
   read(reader, "strict_reduction", layout.strict_reduction);
   read(reader, "rank_order", layout.rank_order);
   read(reader, "compute_type", layout.compute_type);

@@ -52,6 +52,16 @@ void require_expressible(const Plan& plan) {
   if (layout.zero_stage > 1) {
     refuse("ZeRO stages 2 and 3 can't be expressed in a program yet", "/layout/zero_stage", "use 0 or 1");
   }
+  if (layout.recompute == Recompute::kSelective || layout.recompute_every > 1) {
+    refuse("selective recomputation, and of some layers only, can't be expressed in a program yet", "/layout/recompute",
+           "use none or full, with recompute_every 1");
+  }
+  if (layout.offload != Offload{}) {
+    refuse("offloading can't be expressed in a program yet", "/layout", "keep everything on the device");
+  }
+  if (!layout.chunk_layers.empty()) {
+    refuse("given layers of each chunk can't be expressed in a program yet", "/layout/chunk_layers", "leave it empty");
+  }
   if (plan.model.tied_embeddings && layout.pipeline > 1) {
     refuse("tied embeddings across pipeline stages can't be expressed in a program yet", "/layout/pipeline",
            "use pipeline 1, or a model with untied embeddings");

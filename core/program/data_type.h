@@ -6,9 +6,11 @@
 
 namespace trainyard {
 
-enum class DataType : std::uint8_t { kFp32, kTf32, kFp16, kBf16, kFp8, kFp64, kInt32, kInt64 };
+enum class DataType : std::uint8_t { kFp32, kTf32, kFp16, kBf16, kFp8, kMxFp8, kNvFp4, kFp64, kInt32, kInt64 };
 
-// Bytes of one stored element. tf32 is a matmul mode over stored fp32.
+// Bytes of one stored element, rounded down. tf32 is a matmul mode over stored fp32; fp8 has one scale a tensor,
+// mxfp8 one of 8 bits for 32 elements (OCP Microscaling 1.0), nvfp4 one of 8 bits for 16 of 4 bits: see
+// stored_bytes().
 constexpr std::int64_t size_of(DataType type) {
   switch (type) {
     case DataType::kFp64:
@@ -22,9 +24,24 @@ constexpr std::int64_t size_of(DataType type) {
     case DataType::kBf16:
       return 2;
     case DataType::kFp8:
+    case DataType::kMxFp8:
       return 1;
+    case DataType::kNvFp4:
+      return 0;
   }
   return 4;
+}
+
+// Bytes of an element with its share of the scales.
+constexpr double stored_bytes(DataType type) {
+  switch (type) {
+    case DataType::kMxFp8:
+      return 1.0 + 1.0 / 32.0;
+    case DataType::kNvFp4:
+      return 0.5 + 1.0 / 16.0;
+    default:
+      return static_cast<double>(size_of(type));
+  }
 }
 
 std::string_view to_string(DataType type);  // "fp32", "bf16", ...

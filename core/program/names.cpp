@@ -15,6 +15,10 @@ std::string_view to_string(DataType type) {
       return "bf16";
     case DataType::kFp8:
       return "fp8";
+    case DataType::kMxFp8:
+      return "mxfp8";
+    case DataType::kNvFp4:
+      return "nvfp4";
     case DataType::kFp64:
       return "fp64";
     case DataType::kInt32:

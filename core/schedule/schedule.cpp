@@ -102,7 +102,15 @@ std::vector<Slot> stage_schedule(ScheduleKind kind, int stages, int stage, int c
         "the " + std::string(to_string(kind)) + " schedule runs one chunk per stage, not " + std::to_string(chunks),
         "layout.chunks_per_stage", "use the interleaved schedule");
   }
-  return kind == ScheduleKind::kGpipe ? gpipe(microbatches) : one_forward_one_backward(stages, stage, microbatches);
+  switch (kind) {
+    case ScheduleKind::kGpipe:
+      return gpipe(microbatches);
+    case ScheduleKind::k1f1b:
+      return one_forward_one_backward(stages, stage, microbatches);
+    default:
+      throw Error("the " + std::string(to_string(kind)) + " schedule has no list of turns yet", "layout.schedule",
+                  "use gpipe, 1f1b or interleaved");
+  }
 }
 
 int peak_in_flight(const std::vector<Slot>& slots) {

@@ -62,6 +62,8 @@ void dispatch(DataType type, ReduceOp op, Function function) {
     case DataType::kFp16:
     case DataType::kBf16:
     case DataType::kFp8:
+    case DataType::kMxFp8:
+    case DataType::kNvFp4:
       break;
   }
   throw Error("can't reduce tensors of type " + std::string(to_string(type)), "communicator",
