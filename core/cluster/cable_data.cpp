@@ -52,12 +52,28 @@ DeviceFigures read_device(ObjectReader& reader) {
     append(type.source, "buffer: ", buffer->text("source"));
     buffer->finish();
   }
+  if (std::optional<ObjectReader> memory = reader.optional_object("memory")) {
+    type.memory_rate = memory->quantity<BytesPerSecond>("value");
+    append(type.source, "memory: ", memory->text("source"));
+    memory->finish();
+  }
   if (reader.has("hop_latency")) {
     figures.hop_latency = read_range(reader, "hop_latency");
     type.hop_latency = figures.hop_latency->value;
     append(type.source, "latency: ", figures.hop_latency->source);
   }
   return figures;
+}
+
+ProcessorMemory read_processor(ObjectReader& reader) {
+  ProcessorMemory processor;
+  processor.name = reader.text("name");
+  processor.vendor = reader.text("vendor");
+  processor.family = reader.small_integer("family");
+  processor.models = reader.integers("models", 0, 255);
+  processor.rate = reader.quantity<BytesPerSecond>("memory");
+  processor.source = reader.text("source");
+  return processor;
 }
 
 }  // namespace
@@ -103,6 +119,14 @@ const DeviceType& DeviceTable::find(std::string_view name) const {
               nearest ? "did you mean '" + *nearest + "'?" : "");
 }
 
+const ProcessorMemory* DeviceTable::processor(std::string_view vendor, std::int32_t family, std::int32_t model) const {
+  const auto found = std::find_if(processors.begin(), processors.end(), [&](const ProcessorMemory& processor) {
+    return processor.vendor == vendor && processor.family == family &&
+           std::find(processor.models.begin(), processor.models.end(), model) != processor.models.end();
+  });
+  return found == processors.end() ? nullptr : &*found;
+}
+
 CableTable parse_cables(const std::string& text, const std::string& where) {
   ObjectReader root = parse_json_object(text, where);
   root.document("cables", kCablesSchema);
@@ -131,6 +155,7 @@ DeviceTable parse_devices(const std::string& text, const std::string& where) {
   root.document("devices", kDevicesSchema);
   DeviceTable table;
   root.for_each_object("devices", [&](ObjectReader& reader) { table.devices.push_back(read_device(reader)); });
+  root.for_each_object("processors", [&](ObjectReader& reader) { table.processors.push_back(read_processor(reader)); });
   root.finish();
   return table;
 }

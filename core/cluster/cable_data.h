@@ -1,4 +1,5 @@
-// Latencies of cables, buses and devices, from models/cables: each figure with its range and its source.
+// Latencies of cables, buses and devices, and host memory of processors, from models/cables: each figure with its
+// source, latencies with their range.
 //
 //   latency of a cable = length x per metre + modules at both ends + forward error correction
 //
@@ -53,9 +54,22 @@ struct DeviceFigures {
   std::optional<RangedSeconds> hop_latency;
 };
 
+// Host memory of a socket, all channels.
+struct ProcessorMemory {
+  std::string name;    // "Xeon, Sapphire Rapids"
+  std::string vendor;  // as CPUID has it: "GenuineIntel"
+  std::int32_t family = 0;
+  std::vector<std::int64_t> models;
+  BytesPerSecond rate;
+  std::string source;
+};
+
 struct DeviceTable {
   std::vector<DeviceFigures> devices;
+  std::vector<ProcessorMemory> processors;
   const DeviceType& find(std::string_view name) const;  // throws Error with the nearest name
+  // By CPUID's numbers, family with its extension (AMD's Zen 2 is 23). Null: not in the table.
+  const ProcessorMemory* processor(std::string_view vendor, std::int32_t family, std::int32_t model) const;
 };
 
 CableTable parse_cables(const std::string& text, const std::string& where);

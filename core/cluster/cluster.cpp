@@ -60,16 +60,27 @@ DeviceTypeId Cluster::add_device_type(DeviceType type) { return intern<DeviceTyp
 CableId Cluster::add_cable(Cable cable) { return intern<CableId>(cables_, cable); }
 
 VertexId Cluster::tail(ArcId arc) const {
+  if (is_memory(arc)) {
+    return VertexId(static_cast<std::int64_t>(arc.at() - 2 * links_.size()));
+  }
   const Link& of = link(link_of(arc));
   return is_reverse(arc) ? of.to : of.from;
 }
 
 VertexId Cluster::head(ArcId arc) const {
+  if (is_memory(arc)) {
+    return tail(arc);
+  }
   const Link& of = link(link_of(arc));
   return is_reverse(arc) ? of.from : of.to;
 }
 
 BytesPerSecond Cluster::bandwidth(ArcId arc) const {
+  if (is_memory(arc)) {
+    const DeviceTypeId type = vertex(tail(arc)).type;
+    return type.at() < device_types_.size() ? device_types_[type.at()].memory_rate.value_or(kUsualHostMemory)
+                                            : kUsualHostMemory;
+  }
   const Link& of = link(link_of(arc));
   return is_reverse(arc) ? of.reverse_bandwidth : of.bandwidth;
 }

@@ -55,9 +55,14 @@ class Cluster {
   Link& link(LinkId id) { return links_[id.at()]; }  // to degrade one; ends must stay
   const DeviceType& type(VertexId id) const { return device_types_[vertex(id).type.at()]; }
 
-  VertexId tail(ArcId arc) const;  // where the arc starts
-  VertexId head(ArcId arc) const;  // where it ends
-  BytesPerSecond bandwidth(ArcId arc) const;
+  // Host memory is an arc from a CPU to itself, which reads and writes load alike; every vertex has the number.
+  ArcId memory_arc(VertexId cpu) const { return ArcId(static_cast<std::int64_t>(2 * links_.size() + cpu.at())); }
+  bool is_memory(ArcId arc) const { return arc.at() >= 2 * links_.size(); }
+  std::size_t arcs() const { return 2 * links_.size() + vertices_.size(); }
+
+  VertexId tail(ArcId arc) const;             // where the arc starts
+  VertexId head(ArcId arc) const;             // where it ends
+  BytesPerSecond bandwidth(ArcId arc) const;  // of host memory: its type's, or the usual
 
   std::vector<VertexId> gpus() const;  // in rank order
   std::vector<VertexId> of_kind(VertexKind kind) const;

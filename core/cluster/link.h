@@ -61,7 +61,8 @@ struct Link {
   friend bool operator==(const Link&, const Link&) = default;
 };
 
-// A direction of a link: 2 link for from -> to, 2 link + 1 for to -> from.
+// A direction of a link: 2 link for from -> to, 2 link + 1 for to -> from. Behind those of all links come arcs from a
+// vertex to itself, the host memory of a CPU (Cluster::memory_arc).
 using ArcId = Index<struct ArcTag>;
 constexpr ArcId forward_arc(LinkId link) { return ArcId(2 * std::int64_t{link.value()}); }
 constexpr ArcId reverse_arc(LinkId link) { return ArcId(2 * std::int64_t{link.value()} + 1); }

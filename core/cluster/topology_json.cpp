@@ -43,6 +43,9 @@ ordered_json to_json(const DeviceType& type) {
   if (type.port_rate) {
     object["port_bytes_per_second"] = type.port_rate->si();
   }
+  if (type.memory_rate) {
+    object["memory_bytes_per_second"] = type.memory_rate->si();
+  }
   if (!type.source.empty()) {
     object["source"] = type.source;
   }
@@ -136,6 +139,12 @@ DeviceType read_device_type(ObjectReader& reader) {
   type.ports = reader.optional_small_integer("ports", 1);
   if (const std::optional<double> rate = reader.optional_number("port_bytes_per_second", 0.0)) {
     type.port_rate = from_si<BytesPerSecond>(*rate);
+  }
+  if (const std::optional<double> rate = reader.optional_number("memory_bytes_per_second")) {
+    if (!(*rate > 0.0)) {
+      reader.fail("memory_bytes_per_second", "must be above zero");
+    }
+    type.memory_rate = from_si<BytesPerSecond>(*rate);
   }
   type.source = reader.optional_text("source").value_or("");
   return type;

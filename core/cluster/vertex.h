@@ -37,17 +37,21 @@ constexpr bool is_fabric_switch(VertexKind kind) {
   return kind == VertexKind::kLeaf || kind == VertexKind::kSpine || kind == VertexKind::kCore;
 }
 
+// What counts as a CPU's host memory where no file says: 8 channels of DDR4-3200 (JEDEC: 25.6 GB/s each).
+constexpr BytesPerSecond kUsualHostMemory = 204.8_GBps;
+
 // Unknown is absent. A switch without a buffer size can't be judged on incast; a NIC without the GPUDirect
 // flag is taken to have it when its vendor's does.
 struct DeviceType {
-  std::string name;                         // "H100-SXM5", "ConnectX-7", "Quantum-2 QM9700"
-  std::optional<ByteCount> buffer;          // packet memory of a switch
-  std::optional<bool> deep_buffer;          // HBM behind the switch chip instead of memory on it
-  std::optional<Seconds> hop_latency;       // through the device, first bit in to first bit out
-  std::optional<bool> gpudirect;            // a NIC that reads and writes GPU memory without a copy in host memory
-  std::optional<std::int32_t> ports;        // of a switch, at the speed its links have
-  std::optional<BytesPerSecond> port_rate;  // of a NIC, one way; where it isn't cabled, all that is known of it
-  std::string source;                       // where these figures are from; empty where they came with an input file
+  std::string name;                           // "H100-SXM5", "ConnectX-7", "Quantum-2 QM9700"
+  std::optional<ByteCount> buffer;            // packet memory of a switch
+  std::optional<bool> deep_buffer;            // HBM behind the switch chip instead of memory on it
+  std::optional<Seconds> hop_latency;         // through the device, first bit in to first bit out
+  std::optional<bool> gpudirect;              // a NIC that reads and writes GPU memory without a copy in host memory
+  std::optional<std::int32_t> ports;          // of a switch, at the speed its links have
+  std::optional<BytesPerSecond> port_rate;    // of a NIC, one way; where it isn't cabled, all that is known of it
+  std::optional<BytesPerSecond> memory_rate;  // of a CPU: its host memory, reads and writes together
+  std::string source;                         // where these figures are from; empty where they came with an input file
   friend bool operator==(const DeviceType&, const DeviceType&) = default;
 };
 

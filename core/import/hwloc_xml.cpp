@@ -48,15 +48,21 @@ class HwlocImporter {
 
  private:
   VertexId add(VertexKind kind, const std::string& name, const std::string& type) {
+    return add(kind, name, parts_.device(type));
+  }
+
+  VertexId add(VertexKind kind, const std::string& name, DeviceType type) {
     return cluster_.add_vertex({.kind = kind,
                                 .name = in_node(unique_.name(name)),
-                                .type = cluster_.add_device_type(parts_.device(type)),
+                                .type = cluster_.add_device_type(std::move(type)),
                                 .node = node_});
   }
 
   void add_cpus() {
     for (const HwlocCpu& cpu : devices_.cpus) {
-      cpus_.push_back(add(VertexKind::kCpu, "cpu" + std::to_string(cpus_.size()), cpu.model));
+      cpus_.push_back(add(VertexKind::kCpu, "cpu" + std::to_string(cpus_.size()),
+                          parts_.processor(cpu.model, cpu.vendor, cpu.family, cpu.number,
+                                           std::min<std::size_t>(devices_.cpus.size(), 2))));
       at_[cpu.index] = cpus_.back();
     }
     for (std::size_t a = 0; a < cpus_.size(); ++a) {

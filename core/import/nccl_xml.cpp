@@ -129,9 +129,14 @@ class NcclImporter {
     for (const pugi::xml_node cpu : listed_.cpus) {
       const auto numa = document_.whole(cpu, "numaid", -1, kMostDevice).value_or(static_cast<int>(cpus_.size()));
       const std::string vendor(XmlDocument::text(cpu, "vendor"));
+      const std::string model(XmlDocument::text(cpu, "modelid"));
+      const std::int32_t family = document_.whole(cpu, "familyid", 0, kMostDevice).value_or(0);
+      // NCCL writes 16 x AMD's extended family beside the 15 that it extends.
+      const std::int32_t whole_family = vendor == "AuthenticAMD" && family % 16 == 15 ? 15 + family / 16 : family;
       cpus_.push_back(
           add(VertexKind::kCpu, "cpu" + std::to_string(std::max(numa, 0)),
-              {.name = vendor.empty() ? "CPU" : vendor + " " + std::string(XmlDocument::text(cpu, "modelid"))}));
+              parts_.processor(vendor.empty() ? "CPU" : vendor + " " + model, vendor, whole_family,
+                               document_.whole(cpu, "modelid", 0, kMostDevice).value_or(0), listed_.cpus.size())));
     }
   }
 

@@ -76,6 +76,23 @@ DeviceType Parts::device(const std::string& name) const {
   return {.name = name};
 }
 
+DeviceType Parts::processor(const std::string& name, std::string_view vendor, std::int32_t family, std::int32_t model,
+                            std::size_t cpus) const {
+  DeviceType type = device(name);
+  const ProcessorMemory* found = devices_.processor(vendor, family, model);
+  if (found == nullptr || type.memory_rate) {
+    return type;
+  }
+  constexpr std::size_t kSockets = 2;
+  const std::size_t domains = cpus > kSockets ? (cpus + kSockets - 1) / kSockets : 1;
+  type.memory_rate = found->rate / static_cast<double>(domains);
+  type.source += (type.source.empty() ? "" : "; ") + found->name + ", memory of a socket: " + found->source;
+  if (domains > 1) {
+    type.source += ", shared by " + std::to_string(domains) + " NUMA domains";
+  }
+  return type;
+}
+
 std::string unknown_cable_note() {
   return "cable types and lengths aren't in the file: active optical cables of 10 m each";
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "core/cluster/cable_data.h"
 #include "core/cluster/link.h"
@@ -26,6 +27,10 @@ class Parts {
 
   // With the figures of models/cables/devices.json where it has the device; "MQM9790" is a Quantum-2 QM9700.
   DeviceType device(const std::string& name) const;
+  // A CPU of a host that has `cpus` of them: a host has at most two sockets, and what is more are NUMA domains that
+  // share their memory. Its host memory is unknown where models/cables/devices.json lacks the processor.
+  DeviceType processor(const std::string& name, std::string_view vendor, std::int32_t family, std::int32_t model,
+                       std::size_t cpus) const;
 
  private:
   CableTable cables_;

@@ -251,6 +251,9 @@ CollectivePrice CollectivePricer::price(FlowAlgorithm algorithm, Bytes size) {
 }
 
 std::string link_name(const Cluster& cluster, ArcId arc) {
+  if (cluster.is_memory(arc)) {
+    return cluster.vertex(cluster.tail(arc)).name + " memory";
+  }
   return cluster.vertex(cluster.tail(arc)).name + " -> " + cluster.vertex(cluster.head(arc)).name;
 }
 

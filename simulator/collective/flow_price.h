@@ -113,7 +113,7 @@ class CollectivePricer {
   std::map<FlowAlgorithm, WireOverhead> overheads_;
 };
 
-// "node0/nic3 -> leaf3"
+// "node0/nic3 -> leaf3", "node0/cpu0 memory"
 std::string link_name(const Cluster& cluster, ArcId arc);
 
 }  // namespace trainyard::simulator

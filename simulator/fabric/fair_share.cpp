@@ -92,7 +92,7 @@ std::vector<double> amount_by_arc(const Cluster& cluster, const FlowSet& flows, 
       by_leg[leg.leg.at()] += by_path[p] * leg.share;
     }
   }
-  std::vector<double> by_arc(2 * cluster.links().size(), 0.0);
+  std::vector<double> by_arc(cluster.arcs(), 0.0);
   for (std::size_t l = 0; l < by_leg.size(); ++l) {
     for (const ArcUse& use : flows.uses(LegId(static_cast<std::int64_t>(l)))) {
       by_arc[use.arc.at()] += by_leg[l] * use.weight;

@@ -25,7 +25,7 @@ namespace trainyard::simulator {
 struct FairShare {
   std::vector<BytesPerSecond> rate;              // by flow; infinite where it crosses no link and has no cap
   std::vector<std::optional<ArcId>> bottleneck;  // by flow; absent where its own cap holds it
-  std::vector<BytesPerSecond> load;              // by arc
+  std::vector<BytesPerSecond> load;              // by arc, host memories included
 };
 FairShare max_min_rates(const Cluster& cluster, const FlowSet& flows);
 
@@ -33,7 +33,7 @@ struct FlowTimes {
   std::vector<Seconds> finish;                   // by flow, from a common start: latency of its path + time to drain
   std::vector<std::optional<ArcId>> bottleneck;  // by flow: what held it for longest
   Seconds last;                                  // the latest finish
-  std::vector<Bytes> carried;                    // by arc
+  std::vector<Bytes> carried;                    // by arc, host memories included
   std::size_t solved = 0;                        // commodities after reduction, of all flows
 };
 FlowTimes run_flows(const Cluster& cluster, const FlowSet& flows);

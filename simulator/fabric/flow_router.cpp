@@ -6,6 +6,7 @@
 
 #include "core/cluster/distance.h"
 #include "core/error.h"
+#include "core/units/format_quantity.h"
 #include "simulator/fabric/mix.h"
 
 namespace trainyard::simulator {
@@ -38,10 +39,28 @@ FlowRouter::FlowRouter(Routes& routes, const RoutingPolicy& policy, std::size_t 
 
 FlowSet FlowRouter::take() {
   if (bounced_ > 0) {
-    set_.notes.push_back(fmt::format(
-        "{} pairs of GPU and NIC without GPUDirect RDMA: their data bounces through host memory", bounced_));
+    set_.notes.push_back(bounce_note());
   }
   return std::move(set_);
+}
+
+// With the bandwidth that is shared, and whether it is only the usual one.
+std::string FlowRouter::bounce_note() const {
+  BytesPerSecond least = cluster_.bandwidth(cluster_.memory_arc(bounce_cpus_.front()));
+  BytesPerSecond most = least;
+  bool assumed = false;
+  for (const VertexId cpu : bounce_cpus_) {
+    const BytesPerSecond rate = cluster_.bandwidth(cluster_.memory_arc(cpu));
+    least = min(least, rate);
+    most = max(most, rate);
+    const std::size_t type = cluster_.vertex(cpu).type.at();
+    assumed = assumed || type >= cluster_.device_types().size() || !cluster_.device_types()[type].memory_rate;
+  }
+  return fmt::format(
+      "{} pairs of GPU and NIC without GPUDirect RDMA: their data bounces through host memory, which it crosses twice; "
+      "{}{} a CPU{}",
+      bounced_, format_quantity(least), least == most ? "" : " to " + format_quantity(most),
+      assumed ? ", taken as 8 channels of DDR4-3200 where the cluster doesn't say" : "");
 }
 
 void FlowRouter::add(const Flow& flow) {
@@ -116,7 +135,17 @@ LegId FlowRouter::spread_leg(EqualCostPaths& paths, VertexId from, VertexId to) 
   if (!spreader_.spread(paths, from, to, false)) {
     no_way(from, to, &paths == &routes_.nvlink_paths() ? "NVLink" : "the links inside the host");
   }
-  return set_.add_leg(spreader_.uses(), spreader_.latency());
+  uses_ = spreader_.uses();
+  add_memory_of(from);
+  add_memory_of(to);
+  return set_.add_leg(uses_, spreader_.latency());
+}
+
+// What starts or ends at a CPU lies in its memory: read or written once.
+void FlowRouter::add_memory_of(VertexId end) {
+  if (cluster_.vertex(end).kind == VertexKind::kCpu) {
+    uses_.push_back({cluster_.memory_arc(end), kAllCables, 1.0});
+  }
 }
 
 LegId FlowRouter::host_leg(VertexId device, VertexId nic, bool out) {
@@ -136,11 +165,15 @@ LegId FlowRouter::make_host_leg(VertexId device, VertexId nic, bool out) {
   }
   const std::optional<VertexId> cpu = cpu_of_bounce(device, nic);
   if (!cpu) {
-    return set_.add_leg(spreader_.uses(), spreader_.latency());
+    uses_ = spreader_.uses();
+    add_memory_of(device);
+    return set_.add_leg(uses_, spreader_.latency());
   }
   ++bounced_;
+  bounce_cpus_.push_back(*cpu);
   spreader_.spread(paths, from, *cpu, false);
   uses_ = spreader_.uses();
+  uses_.push_back({cluster_.memory_arc(*cpu), kAllCables, 2.0});
   const Seconds first = spreader_.latency();
   spreader_.spread(paths, *cpu, to, false);
   uses_.insert(uses_.end(), spreader_.uses().begin(), spreader_.uses().end());

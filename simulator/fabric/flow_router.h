@@ -36,6 +36,8 @@ class FlowRouter {
   LegId spread_leg(EqualCostPaths& paths, VertexId from, VertexId to);
   LegId host_leg(VertexId device, VertexId nic, bool out);
   LegId make_host_leg(VertexId device, VertexId nic, bool out);
+  void add_memory_of(VertexId end);
+  std::string bounce_note() const;
   std::optional<VertexId> cpu_of_bounce(VertexId device, VertexId nic);
   void walk(VertexId exit, VertexId enter, const Flow& flow);
   std::size_t choose(std::span<const NextHop> hops, VertexId at);
@@ -60,6 +62,7 @@ class FlowRouter {
   std::vector<double> load_;    // by lane, seconds of its capacity; adaptive only
   std::optional<Lanes> lanes_;  // adaptive only
   std::size_t bounced_ = 0;
+  std::vector<VertexId> bounce_cpus_;
   std::vector<char> reads_gpu_memory_;  // by device type: as a NIC does with GPUDirect RDMA
   std::vector<Arrival> starts_;
 };

@@ -3,7 +3,7 @@
 namespace trainyard::simulator {
 
 Lanes::Lanes(const Cluster& cluster) {
-  const std::size_t arcs = 2 * cluster.links().size();
+  const std::size_t arcs = cluster.arcs();
   first_.reserve(arcs + 1);
   arc_.reserve(arcs);
   capacity_.reserve(arcs);
@@ -16,6 +16,14 @@ Lanes::Lanes(const Cluster& cluster) {
       capacity_.insert(capacity_.end(), static_cast<std::size_t>(lanes), bandwidth.si() / lanes);
       first_.push_back(static_cast<std::uint32_t>(arc_.size()));
     }
+  }
+  for (std::size_t v = 0; v < cluster.vertices().size(); ++v) {
+    if (cluster.vertices()[v].kind == VertexKind::kCpu) {
+      const ArcId memory = cluster.memory_arc(VertexId(static_cast<std::int64_t>(v)));
+      arc_.push_back(memory.value());
+      capacity_.push_back(cluster.bandwidth(memory).si());
+    }
+    first_.push_back(static_cast<std::uint32_t>(arc_.size()));
   }
 }
 

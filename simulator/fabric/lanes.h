@@ -3,7 +3,7 @@
 //
 //   capacity of a lane = bandwidth of the arc / lanes of the arc
 //
-// Numbered arc by arc, so that a vector by lane can stand for a map.
+// The host memory of a CPU is a lane too. Numbered arc by arc, so that a vector by lane can stand for a map.
 #pragma once
 
 #include <cstddef>

@@ -31,7 +31,7 @@ class Queues {
         flows_(flows),
         options_(options),
         control_(options.control ? options.control : cluster.congestion_control),
-        arrival_(2 * cluster.links().size(), 0.0),
+        arrival_(cluster.arcs(), 0.0),
         bytes_(arrival_.size(), 0.0),
         in_flight_(arrival_.size(), 0.0),
         count_(arrival_.size(), 0) {}

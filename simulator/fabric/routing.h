@@ -11,8 +11,9 @@
 //   static    q mod n, then q := q / n, from q = the destination's position under its leaf (D-mod-K: Zahavi 2010),
 //             as InfiniBand's subnet manager spreads destinations
 //
-// Where GPUDirect RDMA can't be used data bounces through host memory: the flow crosses to a CPU and back, and the
-// set's notes say so.
+// Where GPUDirect RDMA can't be used data bounces through host memory: the flow crosses to a CPU and back, and that
+// CPU's memory twice, written and read; the set's notes say so. All that bounce at a CPU share its memory. A flow that
+// starts or ends in host memory crosses it once. That some of it may stay in the CPU's cache isn't seen.
 #pragma once
 
 #include <cstdint>

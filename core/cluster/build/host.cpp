@@ -129,6 +129,7 @@ HostType dgx_a100() {
   type.nvlink_generation = 3;
   type.nvlinks = 12;
   type.nvlink_bandwidth = 300_GBps;
+  type.cpu = "CPU, 8 x DDR4-3200";
   type.cpu_interconnect = 16_GBps;
   type.pcie_generation = 4;
   type.gpus_per_pcie_switch = 2;
@@ -147,6 +148,7 @@ HostType dgx_h100() {
   type.nvlink_generation = 4;
   type.nvlinks = 18;
   type.nvlink_bandwidth = 450_GBps;
+  type.cpu = "CPU, 8 x DDR5-4800";
   type.cpu_interconnect = 22_GBps;
   type.nic_rate = 400_Gbps;
   type.front_rate = 200_Gbps;
@@ -160,6 +162,7 @@ HostType dgx_b200() {
   type.gpu = "B200-SXM";
   type.nvlink_generation = 5;
   type.nvlink_bandwidth = 900_GBps;
+  type.cpu = "CPU, 8 x DDR5-5600";
   type.cpu_interconnect = 40_GBps;
   return type;
 }
@@ -171,6 +174,7 @@ HostType dgx_b300() {
       "NVIDIA DGX B300 data sheet: 8 GPUs, 1.8 TB/s NVLink each both ways together, 8 x 800 Gbit/s ConnectX-8, whose "
       "PCIe switch the GPU is on";
   type.gpu = "B300-SXM";
+  type.cpu = "CPU, 8 x DDR5-6400";
   type.pcie_generation = 6;
   type.nic = "ConnectX-8";
   type.nic_rate = 800_Gbps;
@@ -211,6 +215,7 @@ HostType pcie_host() {
   type.name = "PCIe host";
   type.source = "8 dual-width PCIe 5.0 cards under four switches; no product meant";
   type.gpu = "H100-PCIe";
+  type.cpu = "CPU, 8 x DDR5-4800";
   type.cpu_interconnect = 22_GBps;
   type.gpus_per_pcie_switch = 2;
   type.nics = 2;

@@ -42,6 +42,7 @@ TEST(TopologyJson, KeepsEveryOptionalFieldAndUnequalRates) {
   type.gpudirect = true;
   type.ports = 7;
   type.port_rate = from_si<BytesPerSecond>(50e9 / 3.0);
+  type.memory_rate = from_si<BytesPerSecond>(1e11 / 3.0);
   type.source = "somewhere";
   const DeviceTypeId id = cluster.add_device_type(type);
   const NodeId node = cluster.add_node("n");

@@ -147,6 +147,25 @@ TEST(NcclXml, SaysWhatIsWrongAndWhere) {
   EXPECT_TRUE(contains(error_of([] { import_nccl_xml("<system/>", "t.xml"); }).problem(), "no CPU"));
 }
 
+// NCCL writes AMD's family 23 (Zen 2) as 15 + 16 x 8 = 143. Four CPUs are two sockets of two NUMA domains: each has
+// half of a socket's 204.8 GB/s. A processor that models/cables/devices.json lacks has none.
+TEST(NcclXml, GivesEachCpuItsShareOfTheHostMemory) {
+  const auto memory = [](int cpus, const std::string& vendor, int family, int model) {
+    std::string xml = "<system version=\"1\">";
+    for (int i = 0; i < cpus; ++i) {
+      xml += "<cpu numaid=\"" + std::to_string(i) + "\" arch=\"x86_64\" vendor=\"" + vendor + "\" familyid=\"" +
+             std::to_string(family) + "\" modelid=\"" + std::to_string(model) + "\"/>";
+    }
+    const Cluster cluster = import_nccl_xml(xml + "</system>", "t.xml");
+    return cluster.type(cluster.of_kind(VertexKind::kCpu).back()).memory_rate;
+  };
+  EXPECT_EQ(memory(4, "AuthenticAMD", 143, 49), 102.4_GBps);
+  EXPECT_EQ(memory(2, "AuthenticAMD", 143, 49), 204.8_GBps);
+  EXPECT_EQ(memory(2, "AuthenticAMD", 175, 17), 460.8_GBps);
+  EXPECT_EQ(memory(2, "GenuineIntel", 6, 143), 307.2_GBps);
+  EXPECT_EQ(memory(2, "GenuineIntel", 6, 1), std::nullopt);
+}
+
 TEST(NcclXml, RefusesDepthAndBinaryText) {
   std::string deep = "<system>";
   for (int i = 0; i < 100; ++i) {

@@ -104,7 +104,8 @@ TEST(Routes, ARelayKeepsTheFlowOnTheDestinationsRail) {
                    "node1/pcie1", "node1/gpu1"}));
 }
 
-// The GPU's NIC can't read its memory: to the CPU and back, twice over the link between PCIe switch and CPU.
+// The GPU's NIC can't read its memory: to the CPU, through its memory and back, twice over the link between PCIe switch
+// and CPU.
 TEST(Routes, WithoutGpudirectDataBouncesThroughHostMemoryAndTheNotesSaySo) {
   Cluster cluster;
   const DeviceTypeId plain = cluster.add_device_type({.name = "GPU"});
@@ -123,10 +124,85 @@ TEST(Routes, WithoutGpudirectDataBouncesThroughHostMemoryAndTheNotesSaySo) {
     gpus.push_back(gpu);
   }
   const FlowSet set = routed(cluster, {{.source = gpus[0], .destination = gpus[1]}}, {});
-  EXPECT_EQ(names_on(cluster, set, 0), (Names{"a/gpu", "a/pcie", "a/cpu", "a/pcie", "a/nic", "leaf", "b/nic", "b/pcie",
-                                              "b/cpu", "b/pcie", "b/gpu"}));
+  EXPECT_EQ(names_on(cluster, set, 0), (Names{"a/gpu", "a/pcie", "a/cpu", "a/cpu", "a/pcie", "a/nic", "leaf", "b/nic",
+                                              "b/pcie", "b/cpu", "b/cpu", "b/pcie", "b/gpu"}));
   ASSERT_EQ(set.notes.size(), 1U);
   EXPECT_NE(set.notes[0].find("2 pairs of GPU and NIC"), std::string::npos) << set.notes[0];
+  EXPECT_NE(set.notes[0].find("taken as 8 channels of DDR4-3200"), std::string::npos) << set.notes[0];
+}
+
+// Two hosts of eight GPUs and NICs, each on its own 60 GB/s of PCIe to the host's CPUs, no GPUDirect; every GPU sends
+// to its like at the 50 GB/s of its NIC's cable.
+struct BouncingHosts {
+  Cluster cluster;
+  std::vector<Flow> flows;
+};
+BouncingHosts bouncing_hosts(int cpus_of_a_host, std::optional<BytesPerSecond> memory) {
+  BouncingHosts made;
+  Cluster& cluster = made.cluster;
+  const DeviceTypeId cpu_type = cluster.add_device_type({.name = "CPU", .memory_rate = memory});
+  const DeviceTypeId nic_type = cluster.add_device_type({.name = "NIC", .gpudirect = false});
+  const VertexId leaf = cluster.add_vertex({.kind = VertexKind::kLeaf, .name = "leaf", .type = cpu_type});
+  for (const std::string node : {"a", "b"}) {
+    std::vector<VertexId> cpus;
+    for (int c = 0; c < cpus_of_a_host; ++c) {
+      const std::string name = node + "/cpu" + std::to_string(c);
+      cpus.push_back(cluster.add_vertex({.kind = VertexKind::kCpu, .name = name, .type = cpu_type}));
+    }
+    for (int i = 0; i < 8; ++i) {
+      const std::string number = std::to_string(i);
+      const VertexId cpu = cpus[static_cast<std::size_t>(i % cpus_of_a_host)];
+      const VertexId gpu =
+          cluster.add_vertex({.kind = VertexKind::kGpu, .name = node + "/gpu" + number, .type = cpu_type});
+      const VertexId nic =
+          cluster.add_vertex({.kind = VertexKind::kNic, .name = node + "/nic" + number, .type = nic_type});
+      inside(cluster, gpu, cpu, LinkKind::kPcie, 60_GBps);
+      inside(cluster, nic, cpu, LinkKind::kPcie, 60_GBps);
+      cable(cluster, nic, leaf, 50_GBps);
+    }
+  }
+  for (int i = 0; i < 8; ++i) {
+    const auto gpu = [&](const char* node) { return *cluster.find(node + ("/gpu" + std::to_string(i))); };
+    const auto nic = [&](const char* node) { return *cluster.find(node + ("/nic" + std::to_string(i))); };
+    made.flows.push_back({.source = gpu("a"),
+                          .destination = gpu("b"),
+                          .source_nic = nic("a"),
+                          .destination_nic = nic("b"),
+                          .bytes = 1_GB});
+  }
+  return made;
+}
+
+// Memory is crossed twice: 8 GPUs share 204.8 GB/s at 204.8 / 16 = 12.8 GB/s each, below the cable's 50 and PCIe's 60.
+// Two CPUs have twice as much, and with 1 TB/s the cable holds them.
+TEST(Routes, BouncingFlowsShareTheHostMemoryOfTheirCpu) {
+  const auto rate_and_bottleneck = [](int cpus, std::optional<BytesPerSecond> memory) {
+    const BouncingHosts hosts = bouncing_hosts(cpus, memory);
+    const FairShare share = max_min_rates(hosts.cluster, routed(hosts.cluster, hosts.flows, {}));
+    for (const BytesPerSecond rate : share.rate) {
+      EXPECT_DOUBLE_EQ(rate.si(), share.rate[0].si());
+    }
+    const ArcId held = *share.bottleneck[0];
+    return std::pair(share.rate[0].si(), hosts.cluster.is_memory(held)
+                                             ? hosts.cluster.vertex(hosts.cluster.tail(held)).name + " memory"
+                                             : std::string("a link"));
+  };
+  EXPECT_EQ(rate_and_bottleneck(1, std::nullopt), std::pair(12.8e9, std::string("a/cpu0 memory")));
+  EXPECT_EQ(rate_and_bottleneck(1, 307.2_GBps), std::pair(19.2e9, std::string("a/cpu0 memory")));
+  EXPECT_EQ(rate_and_bottleneck(2, std::nullopt), std::pair(25.6e9, std::string("a/cpu0 memory")));
+  EXPECT_EQ(rate_and_bottleneck(1, 1000_GBps), std::pair(50e9, std::string("a link")));
+}
+
+// From a CPU's memory over the network to a GPU that its NIC writes to directly: read once, at the cable's 50 GB/s.
+TEST(Routes, WhatStartsInHostMemoryCrossesItOnce) {
+  const RailFabric fabric = rails(2, 2, 1);
+  const VertexId cpu = *fabric.cluster.find("node0/cpu");
+  const FlowSet set = routed(fabric.cluster, {{.source = cpu, .destination = fabric.gpus[2]}}, {});
+  double crossed = 0.0;
+  for (const ArcUse& use : set.uses_of_flow(0)) {
+    crossed += use.arc == fabric.cluster.memory_arc(cpu) ? use.weight : 0.0;
+  }
+  EXPECT_EQ(crossed, 1.0);
 }
 
 // 4 spines: a sprayed flow puts a quarter on each, 1 on its host's cables.
