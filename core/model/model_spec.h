@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
+#include <string_view>
 
 namespace trainyard {
 
@@ -34,12 +34,25 @@ enum class ModelFamily : std::uint8_t {
   kGpt2,
 };
 
-// Llama 3.1's stretching of rotary frequencies ("rope_type": "llama3").
+std::string_view to_string(ModelFamily family);  // Hugging Face's model_type: "llama", "qwen3_moe", ...
+
+enum class RopeScalingKind : std::uint8_t {
+  kLlama3,   // Llama 3.1: by wavelength
+  kLinear,   // Chen et al. 2023: all frequencies by the factor
+  kDynamic,  // a larger base for longer sequences
+  kYarn,     // Peng et al. 2023: by wavelength, and a temperature
+};
+std::string_view to_string(RopeScalingKind kind);  // "llama3", "linear", ...
+
+// Stretching of rotary frequencies to sequences longer than the original ones.
 struct RopeScaling {
   double factor = 1.0;
-  double low_frequency_factor = 1.0;
-  double high_frequency_factor = 4.0;
+  double low_frequency_factor = 1.0;   // llama3
+  double high_frequency_factor = 4.0;  // llama3
   std::int64_t original_positions = 8192;
+  RopeScalingKind kind = RopeScalingKind::kLlama3;
+  double beta_fast = 32.0;  // yarn
+  double beta_slow = 1.0;   // yarn
   friend bool operator==(const RopeScaling&, const RopeScaling&) = default;
 };
 
@@ -74,6 +87,10 @@ struct MixtureOfExperts {
   std::optional<double> capacity_factor;
   // The busiest expert's tokens over the mean; 1: balanced. Of a training run, not of the config.
   double imbalance = 1.0;
+  // A token's experts come from so many of these groups only, which bounds the nodes it is sent to (DeepSeek-V3,
+  // section 2.1.2). 1 and 1: from anywhere.
+  std::int64_t groups = 1;
+  std::int64_t groups_per_token = 1;
   bool router_bias = false;
   bool expert_bias = false;
   friend bool operator==(const MixtureOfExperts&, const MixtureOfExperts&) = default;
@@ -101,6 +118,7 @@ struct ModelSpec {
   double norm_epsilon = 1e-5;
   double rope_theta = 10000.0;
   std::optional<RopeScaling> rope_scaling;
+  double rotary_fraction = 1.0;  // of a head's elements that positions turn
   bool tied_embeddings = false;
 
   Normalization normalization = Normalization::kRms;
@@ -117,7 +135,8 @@ struct ModelSpec {
   bool feed_forward_bias = false;
   bool query_key_norm = false;     // a norm of head_size on queries and on keys
   bool attention_sinks = false;    // a learned logit per head (GPT-OSS)
-  bool parallel_branches = false;  // attention and feed-forward read the same norm (Falcon)
+  bool parallel_branches = false;  // attention and feed-forward side by side (Falcon)
+  bool shared_norm = false;        // and behind one norm
   bool embedding_norm = false;     // a norm after the embedding (BLOOM)
   friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
 };
@@ -127,5 +146,14 @@ bool has_experts(const ModelSpec& model, std::int64_t layer);
 bool full_attention(const ModelSpec& model, std::int64_t layer);
 
 std::int64_t value_head_size(const ModelSpec& model);
+
+// Rows of the table of learned positions: OPT keeps two more than there are positions.
+std::int64_t position_rows(const ModelSpec& model);
+
+// What a model has that a Llama block hasn't (RMS norm, gated silu, rotary positions, grouped attention to all earlier
+// tokens, no biases), in words that complete "there is no ..."; nothing for a Llama block. Our own kernels and the
+// segments of a program are of that block.
+std::optional<std::string> beyond_llama_block(const ModelSpec& model);
+bool is_llama_block(const ModelSpec& model);
 
 }  // namespace trainyard

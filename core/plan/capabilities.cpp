@@ -48,6 +48,15 @@ std::optional<std::string> missing_method(const Capabilities& has, const Layout&
     return "ZeRO stage " + std::to_string(layout.zero_stage) + " (highest: " + std::to_string(has.highest_zero_stage) +
            ")";
   }
+  if (layout.offload != Offload{}) {
+    return "offloading";
+  }
+  if (layout.recompute_every != 1) {
+    return "recomputation of some layers only (recompute_every " + std::to_string(layout.recompute_every) + ")";
+  }
+  if (!layout.chunk_layers.empty()) {
+    return "given layers of each chunk (chunk_layers)";
+  }
   for (const DataType type : {layout.compute_type, layout.parameter_type, layout.gradient_type, layout.optimizer_type,
                               layout.communication_type}) {
     if (!among(has.compute_types, type)) {
@@ -68,7 +77,10 @@ std::optional<Infeasible> why_not(const Capabilities& capabilities, const ModelS
                       .needed = {},
                       .available = {}};
   }
-  std::optional<std::string> missing = missing_parallelism(capabilities, model, layout);
+  std::optional<std::string> missing = beyond_llama_block(model);
+  if (!missing) {
+    missing = missing_parallelism(capabilities, model, layout);
+  }
   if (!missing) {
     missing = missing_method(capabilities, layout);
   }

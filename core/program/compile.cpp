@@ -46,6 +46,9 @@ void require_expressible(const Plan& plan) {
   const auto refuse = [](const std::string& what, const std::string& where, const std::string& hint) {
     throw Error(what, where, hint);
   };
+  if (const auto beyond = beyond_llama_block(plan.model)) {
+    refuse("a program has no " + *beyond + " yet", "/model", "use a model of the Llama family");
+  }
   if (layout.context > 1 || layout.expert > 1 || layout.expert_tensor > 1) {
     refuse("context and expert parallelism can't be expressed in a program yet", "/layout", "use degree 1");
   }

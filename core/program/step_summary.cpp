@@ -293,6 +293,9 @@ StageSignature signature(const std::vector<Chunk>& chunks) {
 }  // namespace
 
 StepSummary summarize(const Plan& plan) {
+  if (const auto beyond = beyond_llama_block(plan.model)) {
+    throw Error("a program has no " + *beyond + " yet", "plan#/model", "use a model of the Llama family");
+  }
   StepSummary summary;
   summary.microbatches = plan.layout.accumulation;
   SegmentTable table;

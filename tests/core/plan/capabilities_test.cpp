@@ -43,6 +43,23 @@ TEST(Capabilities, NameTheFirstThingInTheWay) {
   EXPECT_EQ(reason({.gradient_type = DataType::kBf16}), "the cpu executor has no type bf16");
 }
 
+TEST(Capabilities, NameWhatALayoutAsksBeyondThem) {
+  EXPECT_EQ(reason({.offload = {.optimizer = true}}), "the cpu executor has no offloading");
+  EXPECT_EQ(reason({.chunk_layers = {3, 5}}), "the cpu executor has no given layers of each chunk (chunk_layers)");
+  EXPECT_EQ(reason({.recompute_every = 2}),
+            "the cpu executor has no recomputation of some layers only (recompute_every 2)");
+}
+
+TEST(Capabilities, RunLlamaBlocksOnly) {
+  EXPECT_EQ(reason({}, {.experts = MixtureOfExperts{}}), "the cpu executor has no mixture of experts");
+  EXPECT_EQ(reason({}, {.normalization = Normalization::kLayer}), "the cpu executor has no layer norm");
+  EXPECT_EQ(reason({}, {.gated_feed_forward = false}), "the cpu executor has no feed-forward but gated silu");
+  EXPECT_EQ(reason({}, {.query_key_value_bias = true}), "the cpu executor has no biases");
+  EXPECT_EQ(reason({}, {.family = ModelFamily::kPhi3}),
+            "the cpu executor has no weights as the family phi3 stores them");
+  EXPECT_EQ(reason({}, {.family = ModelFamily::kMistral}), "") << "without a window it is a Llama";
+}
+
 TEST(Capabilities, TieEmbeddingsOnlyWithinAStage) {
   ModelSpec tied;
   tied.tied_embeddings = true;

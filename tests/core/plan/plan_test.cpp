@@ -67,7 +67,7 @@ TEST(Plan, NamesTheKeyThatIsWrong) {
   EXPECT_EQ(refused("/layout/bucket", 25).where(), "plan.json#/layout/bucket");
   EXPECT_TRUE(contains(refused("/layout/bucket", 25).problem(), "bare number"));
   EXPECT_TRUE(contains(refused("/layout/bucket", "25 GiB/s").problem(), "another kind"));
-  EXPECT_TRUE(contains(refused("/layout/schedule", "zb-h1").hint(), "gpipe, 1f1b, interleaved"));
+  EXPECT_TRUE(contains(refused("/layout/schedule", "zb-h9").hint(), "gpipe, 1f1b, interleaved, zb-h1"));
   EXPECT_EQ(refused("/schema", 99).where(), "plan.json#/schema");
   EXPECT_EQ(refused("/document", "trace").where(), "plan.json#/document");
   EXPECT_EQ(refused("/model/family", "gpt").where(), "plan.json#/model/family");
