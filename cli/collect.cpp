@@ -10,6 +10,7 @@
 #include "cli/collect_script.h"
 #include "cli/exit_code.h"
 #include "cli/json/output.h"
+#include "cli/long_answer.h"
 #include "cli/verbs.h"
 #include "core/document/write_file.h"
 
@@ -19,7 +20,7 @@ namespace {
 
 int collect(const Session& session, const std::string& output) {
   if (!output.empty()) {
-    write_file(output, collect_script());
+    LongAnswer(session).commit([&] { write_file(output, collect_script()); });
   }
   if (session.json) {
     print_json(output.empty() ? nlohmann::ordered_json{{"script", std::string(collect_script())}}

@@ -7,12 +7,14 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "cli/collective_options.h"
 #include "cli/collective_report.h"
 #include "cli/exit_code.h"
 #include "cli/json/output.h"
-#include "cli/rank_groups.h"
+#include "cli/long_answer.h"
 #include "cli/verbs.h"
 #include "core/document/read_file.h"
+#include "core/document/text_match.h"
 #include "core/document/write_file.h"
 #include "core/error.h"
 #include "core/import/open_cluster.h"
@@ -29,140 +31,82 @@ using simulator::CollectiveFabric;
 using simulator::CollectivePricer;
 using simulator::CollectiveQuestion;
 
-constexpr int kMostSeeds = 1000;
-constexpr int kUsualSeeds = 16;
-constexpr int kFewSeeds = 4;
-constexpr std::size_t kRanksTimesSeeds = 65536;  // some ten seconds
-
-struct Options {
-  std::string cluster;
-  std::string node;
-  std::string op = "all_reduce";
-  std::string ranks;
-  std::string sizes = "8B:8GiB";
-  std::string type = "float";
-  GroupOptions groups;
-  std::string algorithm = "auto";
-  std::string protocol;
-  std::string routing = "auto";
-  std::optional<int> seeds;
-  int queue_pairs = 1;
-  int channels = 2;
-  bool endpoint_hash = false;
-  bool same_hash = false;
-  bool no_pxn = false;
-  bool cross_nic = false;
-  bool sharp = false;
-  bool no_advice = false;
-  bool queues = false;
-  std::string network = "backend";
-  std::vector<std::string> what_if;
-  std::vector<std::string> anchors;
-  std::string svg;
-  std::string csv;
-};
-
-simulator::CollectiveOp parse_op(const std::string& text) {
-  const auto op = simulator::collective_op(text);
-  if (!op) {
-    throw Error("no collective '" + text + "'", "--op",
-                "one of all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, send_recv");
-  }
-  return *op;
-}
-
-Network parse_network(const std::string& text) {
-  for (const Network network : {Network::kBackend, Network::kFrontend}) {
-    if (text == to_string(network)) {
-      return network;
+// Flags that decide nothing in this job, said rather than passed over.
+std::vector<std::string> idle_flags(const CollectiveOptions& options, const CollectiveReport& report) {
+  std::vector<std::string> flags;
+  const auto idle = [&](bool given, const char* flag) {
+    if (given) {
+      flags.emplace_back(flag);
     }
-  }
-  throw Error("no network '" + text + "'", "--network", "backend or frontend");
+  };
+  const bool inside = report.nodes == 1;
+  const bool draws = report.routing == simulator::RoutingKind::kHash && !inside;
+  idle(options.seeds && !draws, "--seeds");
+  idle(options.endpoint_hash && !draws, "--hash-endpoints");
+  idle(options.same_hash && !draws, "--hash-alike");
+  idle(inside && lower_case(options.routing) != "auto", "--routing");
+  idle(inside && options.queue_pairs != 1, "--queue-pairs");
+  idle(inside && options.no_pxn, "--no-pxn");
+  idle(inside && options.cross_nic, "--cross-nic");
+  idle(inside && options.queues, "--queues");
+  return flags;
 }
 
-std::optional<simulator::NcclProtocol> parse_protocol(const std::string& text) {
-  if (text.empty()) {
-    return std::nullopt;
-  }
-  for (int i = 0; i < simulator::kNcclProtocols; ++i) {
-    const auto protocol = static_cast<simulator::NcclProtocol>(i);
-    if (text == to_string(protocol)) {
-      return protocol;
-    }
-  }
-  throw Error("no protocol '" + text + "'", "--protocol", "LL, LL128 or Simple");
-}
-
-simulator::SweepChoice parse_choice(const Options& options) {
-  simulator::SweepChoice choice;
-  choice.protocol = parse_protocol(options.protocol);
-  choice.all = options.algorithm == "all";
-  if (choice.all || options.algorithm == "auto") {
-    return choice;
-  }
-  choice.algorithm = simulator::parse_flow_algorithm(options.algorithm);
-  if (!choice.algorithm) {
-    std::string names = "auto, all";
-    for (int i = 0; i < simulator::kFlowAlgorithms; ++i) {
-      names += ", " + std::string(to_string(static_cast<simulator::FlowAlgorithm>(i)));
-    }
-    throw Error("no algorithm '" + options.algorithm + "'", "--algorithm", "one of " + names);
-  }
-  return choice;
-}
-
-// Sixteen, fewer for jobs so large that each seed takes seconds.
-int seeds_of(const Options& options, const CollectiveQuestion& question) {
-  std::size_t ranks = 0;
-  for (const std::vector<VertexId>& group : question.groups) {
-    ranks += group.size();
-  }
-  const int affordable = static_cast<int>(kRanksTimesSeeds / std::max<std::size_t>(ranks, 1));
-  return options.seeds.value_or(std::clamp(affordable, kFewSeeds, kUsualSeeds));
-}
-
-CollectiveQuestion question_of(const Options& options, const Cluster& cluster) {
-  CollectiveQuestion question;
-  question.op = parse_op(options.op);
-  const std::vector<VertexId> gpus = cluster.gpus();
-  if (gpus.size() < 2) {
-    throw Error("a cluster of fewer than two GPUs", options.cluster,
-                "a fabric file has no GPUs: add its hosts' inside with --node FILE");
-  }
-  const auto limit = static_cast<std::int32_t>(gpus.size());
-  const std::string ranks = options.ranks.empty() ? fmt::format("0-{}", limit - 1) : options.ranks;
-  for (const std::vector<std::int32_t>& group : make_groups(parse_ranks(ranks, limit, "--ranks"), options.groups)) {
-    question.groups.emplace_back();
-    for (const std::int32_t rank : group) {
-      question.groups.back().push_back(gpus[static_cast<std::size_t>(rank)]);
-    }
-  }
-  question.setup = {options.channels, options.queue_pairs, !options.no_pxn, options.cross_nic};
-  question.routing.kind = options.routing == "auto" ? simulator::default_routing(cluster)
-                                                    : simulator::parse_routing_kind(options.routing, "--routing");
-  question.routing.hash_queue_pair = !options.endpoint_hash;
-  question.routing.hash_switch = !options.same_hash;
-  question.seeds = seeds_of(options, question);
-  question.sharp = options.sharp;
-  return question;
-}
-
-std::vector<Bytes> sizes_of(const Options& options) {
-  std::vector<Bytes> sizes;
-  for (const double size : parse_sizes(options.sizes, "--sizes")) {
-    sizes.push_back(from_si<Bytes>(size));
-  }
-  return sizes;
+std::string idle_line(const std::vector<std::string>& flags, const CollectiveReport& report) {
+  return fmt::format("note: {} {} nothing: {}", fmt::join(flags, ", "), flags.size() == 1 ? "changes" : "change",
+                     report.nodes == 1 ? std::string("the ranks are on one node, and nothing crosses the network")
+                                       : fmt::format("{} routing draws no hash", to_string(report.routing)));
 }
 
 struct Job {
-  const Options& options;
+  const CollectiveOptions& options;
   const Cluster& cluster;
   std::optional<Cluster> changed;
   simulator::CollectiveModels models;
   simulator::SweepChoice choice;
   std::vector<Bytes> sizes;
+  LongAnswer& answer;
 };
+
+// What is being solved, for people who wait.
+void show_steps(LongAnswer& answer, CollectiveFabric& fabric, const std::string& stage) {
+  fabric.on_step([&answer, stage](const simulator::WireStep& step) {
+    answer.show(step.seed == 0 || step.seeds == 1 ? fmt::format("{}: {}", stage, to_string(step.algorithm))
+                                                  : fmt::format("{}: {}, hash seed {} of {}", stage,
+                                                                to_string(step.algorithm), step.seed, step.seeds));
+  });
+}
+
+// Off their rail, ranks of a rail-only network don't reach each other: the flag that sent them there is named.
+[[noreturn]] void blame_flags(const CollectiveOptions& options, const Error& error) {
+  std::vector<std::string> flags;
+  if (options.cross_nic) {
+    flags.emplace_back("--cross-nic");
+  }
+  if (options.no_pxn) {
+    flags.emplace_back("--no-pxn");
+  }
+  if (flags.empty() || !error.problem().starts_with("no path")) {
+    throw Error(error);
+  }
+  throw Error(
+      error.problem(), error.where(),
+      fmt::format("{} may send data to another rail, which it doesn't reach: leave it out", fmt::join(flags, " or ")));
+}
+
+// An anchor moves the curves of its own class of machine and algorithm only.
+void warn_of_idle_anchors(const Job& job, const CollectiveReport& report, CollectivePricer& pricer) {
+  if (job.options.anchors.empty()) {
+    return;
+  }
+  const bool moved = std::any_of(report.rows.begin(), report.rows.end(), [&](const simulator::SweepRow& row) {
+    const auto found = job.models.curves.classes.find(pricer.curve(row.price.algorithm).shape.curve_class());
+    return found != job.models.curves.classes.end() && found->second.anchored;
+  });
+  if (!moved) {
+    fmt::print(stderr, "note: no anchor is of an operation and algorithm priced here: they change nothing\n");
+  }
+}
 
 void describe(CollectiveReport& report, const Job& job, const CollectivePricer& pricer) {
   const simulator::GroupLayout& group = pricer.groups().front();
@@ -182,6 +126,14 @@ void add_what_if(CollectiveReport& report, const Job& job, CollectivePricer& pri
   report.what_if = fmt::format("{}", fmt::join(job.options.what_if, ", "));
   report.changed_cluster = &*job.changed;
   CollectiveFabric fabric(*job.changed, parse_network(job.options.network));
+  show_steps(job.answer, fabric, "what if");
+  // What the changes assume comes after what the cluster has said before.
+  const std::vector<std::string>& notes = job.changed->notes;
+  for (std::size_t i = job.cluster.notes.size(); i < notes.size(); ++i) {
+    if (!notes[i].starts_with("what if: ")) {
+      report.notes.push_back(notes[i]);
+    }
+  }
   try {
     CollectivePricer changed(fabric, job.models, pricer.question(), pricer);
     report.changed = simulator::sweep(changed, job.models, job.sizes, job.choice);
@@ -202,6 +154,7 @@ void take_anchors(Job& job, CollectiveFabric& fabric) {
 CollectiveReport report_of(Job& job) {
   CollectiveReport report;
   CollectiveFabric fabric(job.cluster, parse_network(job.options.network));
+  show_steps(job.answer, fabric, "as it is");
   take_anchors(job, fabric);
   CollectiveQuestion question = question_of(job.options, job.cluster);
   const simulator::GroupLayout first = fabric.layout(question.groups.front());
@@ -209,7 +162,12 @@ CollectiveReport report_of(Job& job) {
       simulator::anchor_series(static_cast<int>(first.nodes.size()), static_cast<int>(first.size()), question.op);
   CollectivePricer pricer(fabric, job.models, std::move(question));
   describe(report, job, pricer);
-  report.rows = simulator::sweep(pricer, job.models, job.sizes, job.choice);
+  try {
+    report.rows = simulator::sweep(pricer, job.models, job.sizes, job.choice);
+  } catch (const Error& error) {
+    blame_flags(job.options, error);
+  }
+  warn_of_idle_anchors(job, report, pricer);
   const simulator::FlowAlgorithm last = report.rows.back().price.algorithm;
   report.notes = pricer.wire(last).notes;
   if (job.options.queues && report.nodes > 1) {
@@ -221,6 +179,7 @@ CollectiveReport report_of(Job& job) {
   }
   if (!job.options.no_advice) {
     report.advice_size = job.sizes.back();
+    show_steps(job.answer, fabric, "what would help");
     report.advice = simulator::advise(fabric, job.models, pricer, last, report.advice_size);
   }
   return report;
@@ -232,7 +191,7 @@ void print_lines(const Session& session, const std::string& before, const std::v
   }
 }
 
-void print_report(const Session& session, const Options& options, const CollectiveReport& report) {
+void print_report(const Session& session, const CollectiveOptions& options, const CollectiveReport& report) {
   fmt::print("{}: {}\n\n", session.out.bold(headline(report)), placement(report));
   fmt::print("{}", rows_table(report).text(session.out));
   fmt::print("bandwidths in GB/s;{} held by: what takes most of the time, the link where that is the wire\n",
@@ -263,19 +222,29 @@ void print_report(const Session& session, const Options& options, const Collecti
   fmt::print("\n{}\n", session.out.dim(wrap(limits, session.out.columns(), 0)));
 }
 
-int collective(const Session& session, const Options& options) {
+int collective(const Session& session, const CollectiveOptions& options) {
+  check_files(options);
+  std::optional<LongAnswer> answer(std::in_place, session);
+  answer->show("reading " + options.cluster);
   const auto node = options.node.empty() ? std::nullopt : std::optional<std::filesystem::path>(options.node);
   const Cluster cluster = open_cluster(options.cluster, node);
-  Job job = {options, cluster, {}, simulator::shipped_collective_models(), parse_choice(options), sizes_of(options)};
+  Job job = {options,           cluster, {}, simulator::shipped_collective_models(), parse_choice(options),
+             sizes_of(options), *answer};
   if (!options.what_if.empty()) {
     job.changed = simulator::with_changes(cluster, options.what_if);
   }
   const CollectiveReport report = report_of(job);
-  if (!options.svg.empty()) {
-    write_file(options.svg, to_svg(report));
-  }
-  if (!options.csv.empty()) {
-    write_file(options.csv, to_csv(report));
+  answer->commit([&] {
+    if (!options.svg.empty()) {
+      write_file(options.svg, to_svg(report));
+    }
+    if (!options.csv.empty()) {
+      write_file(options.csv, to_csv(report));
+    }
+  });
+  answer.reset();
+  if (const std::vector<std::string> flags = idle_flags(options, report); !flags.empty()) {
+    fmt::print(stderr, "{}\n", idle_line(flags, report));
   }
   if (session.json) {
     print_json(to_json(report));
@@ -285,64 +254,15 @@ int collective(const Session& session, const Options& options) {
   return kOk;
 }
 
-void add_job_options(CLI::App& verb, Options& options) {
-  verb.add_option("--op", options.op,
-                  "all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, send_recv");
-  verb.add_option("--ranks", options.ranks, "0-1023, 0,8,16, 0-127:8; in ring order; all by default")
-      ->type_name("RANKS");
-  verb.add_option("--sizes", options.sizes, "64MiB, 8B:8GiB, 1MiB:1GiB:4 (by a factor of 4)")->type_name("SIZES");
-  verb.add_option("--type", options.type, "Data type, for the count of elements");
-  verb.add_option("--group-size", options.groups.size,
-                  "Ranks of a group, 0 for all that the stride leaves; several groups run at once")
-      ->check(CLI::Range(0, 1 << 20));
-  verb.add_option("--group-stride", options.groups.stride,
-                  "From one rank of a group to the next: 8 for rail-wise groups")
-      ->check(CLI::Range(1, 1 << 20));
-  verb.add_option("--algorithm", options.algorithm, "auto (NCCL's choice), all, ring, tree, nvls, hierarchical, ...");
-  verb.add_option("--protocol", options.protocol, "LL, LL128 or Simple; NCCL's choice by default");
-}
-
-void add_fabric_options(CLI::App& verb, Options& options) {
-  verb.add_option("--node", options.node, "What a host looks like inside, for a file that has the fabric only")
-      ->type_name("FILE");
-  verb.add_option("--network", options.network, "backend or frontend");
-  verb.add_option("--routing", options.routing,
-                  "auto (adaptive on InfiniBand, hash on Ethernet), hash, adaptive, spray, static");
-  verb.add_option("--seeds", options.seeds, "Hash seeds to sample; 16, and fewer from 4,096 ranks on")
-      ->check(CLI::Range(1, kMostSeeds));
-  verb.add_flag("--hash-endpoints", options.endpoint_hash, "Switches hash both ends only, not the queue pair");
-  verb.add_flag("--hash-alike", options.same_hash, "All switches hash alike: tiers polarise");
-  verb.add_option("--queue-pairs", options.queue_pairs, "Of a channel (NCCL_IB_QPS_PER_CONNECTION)")
-      ->check(CLI::Range(1, 128));
-  verb.add_option("--channels", options.channels, "NCCL channels of a NIC")->check(CLI::Range(1, 64));
-  verb.add_flag("--no-pxn", options.no_pxn, "NCCL_PXN_DISABLE=1");
-  verb.add_flag("--cross-nic", options.cross_nic, "NCCL_CROSS_NIC=1: rings may change their rail in a node");
-  verb.add_flag("--sharp", options.sharp, "The fabric's switches reduce (SHARP)");
-}
-
 }  // namespace
 
 void add_collective(CLI::App& app, Session& session, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CollectiveOptions>();
   CLI::App* verb = add_verb(
       app, session,
       {"collective", "Predict a collective on a cluster: bandwidth by size, what holds it back, what would help",
        "  trainyard collective superpod-h100:su=4 --op all_reduce --ranks 0-1015 --sizes 8B:8GiB"});
-  verb->add_option("CLUSTER", options->cluster, "A topology file, or a known fabric: NAME[:key=value,...]")->required();
-  add_job_options(*verb, *options);
-  add_fabric_options(*verb, *options);
-  verb->add_option("--anchor", options->anchors,
-                   "Your own nccl-tests log of this cluster: moves the curves and narrows the interval")
-      ->type_name("LOG");
-  verb->add_option("--what-if", options->what_if,
-                   "Also price it with link:A-B, switch:A or nic:A =down, =half, =cable-down, =0.25 or =flap:0.1")
-      ->type_name("CHANGE");
-  verb->add_flag(
-      "--queues", options->queues,
-      "Also list ports where bursts meet: buffer needed and there, pauses or drops, whether a deep one helps");
-  verb->add_flag("--no-advice", options->no_advice, "Leave out what would help");
-  verb->add_option("--svg", options->svg, "Write a plot of bus bandwidth by size here")->type_name("FILE");
-  verb->add_option("--csv", options->csv, "Write the table here")->type_name("FILE");
+  add_options(*verb, *options);
   verb->callback([options, &action] { action = [options](const Session& s) { return collective(s, *options); }; });
 }
 

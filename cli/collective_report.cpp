@@ -8,6 +8,7 @@
 
 #include "cli/chart/line_chart.h"
 #include "cli/text/counted.h"
+#include "core/document/text_match.h"
 #include "core/error.h"
 #include "core/units/format_quantity.h"
 #include "simulator/fabric/fair_share.h"
@@ -166,12 +167,13 @@ DataType parse_data_type(const std::string& text, const std::string& where) {
                                                                   {"int64", 8},
                                                                   {"double", 8},
                                                                   {"f8e4m3", 1}}};
-  const auto* found = std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& t) { return text == t.first; });
+  const std::string name = lower_case(text);
+  const auto* found = std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& t) { return name == t.first; });
   if (found == kTypes.end()) {
     throw Error("no data type '" + text + "'", where,
                 "one of int8, uint8, half, bfloat16, int32, float, int64, double, f8e4m3");
   }
-  return {text, found->second};
+  return {name, found->second};
 }
 
 std::string headline(const CollectiveReport& report) {

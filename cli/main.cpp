@@ -66,7 +66,8 @@ int guarded(int argc, char** argv) {
   } catch (const Error& error) {
     report(session, error.problem(), error.where(), error.hint());
   } catch (const std::bad_alloc&) {
-    report(session, "this machine has too little memory for that", "", "a smaller model, batch or number of ranks");
+    report(session, "this machine has too little memory for that", "",
+           "something smaller: fewer ranks, a smaller model, batch or cluster");
   } catch (const std::filesystem::filesystem_error& failure) {
     report(session, failure.code().message(), failure.path1().string(), "check the path and its permissions");
   } catch (const std::exception& failure) {  // a library's: the network, the file system

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <optional>
 #include <string_view>
 
@@ -29,6 +30,10 @@ std::vector<std::string> split(const std::string& text, char at) {
   return parts;
 }
 
+bool is_digits(const std::string& text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
 std::optional<std::int32_t> whole_number(const std::string& text) {
   std::int32_t value = 0;
   const char* end = text.data() + text.size();
@@ -37,8 +42,16 @@ std::optional<std::int32_t> whole_number(const std::string& text) {
   return whole ? std::optional(value) : std::nullopt;
 }
 
-std::int32_t rank_in(const std::string& text, const std::string& whole_text, const std::string& where) {
+std::string ranks_hint(std::int32_t limit) {
+  return fmt::format("the cluster has {} GPUs: ranks 0 to {}", limit, limit - 1);
+}
+
+std::int32_t rank_in(const std::string& text, const std::string& whole_text, std::int32_t limit,
+                     const std::string& where) {
   const std::optional<std::int32_t> value = whole_number(text);
+  if (!value && is_digits(text)) {
+    throw Error("no rank " + text, where, ranks_hint(limit));
+  }
   if (!value) {
     throw Error("'" + whole_text + "' is not a list of ranks", where, kRanksHint);
   }
@@ -50,19 +63,37 @@ void add_range(std::vector<std::int32_t>& ranks, const std::string& text, std::i
   const std::size_t colon = text.find(':');
   const std::string range = text.substr(0, colon);
   const std::size_t dash = range.find('-');
-  const std::int32_t first = rank_in(range.substr(0, dash), text, where);
-  const std::int32_t last = dash == std::string::npos ? first : rank_in(range.substr(dash + 1), text, where);
-  const std::int32_t step = colon == std::string::npos ? 1 : rank_in(text.substr(colon + 1), text, where);
+  const std::int32_t first = rank_in(range.substr(0, dash), text, limit, where);
+  const std::int32_t last = dash == std::string::npos ? first : rank_in(range.substr(dash + 1), text, limit, where);
+  const std::int32_t step = colon == std::string::npos ? 1 : rank_in(text.substr(colon + 1), text, limit, where);
   if (step == 0 || last < first) {
     throw Error("'" + text + "' is not a range of ranks", where, kRanksHint);
   }
   if (last >= limit) {
-    throw Error(fmt::format("no rank {}", std::max(first, last)), where,
-                fmt::format("the cluster has {} GPUs: ranks 0 to {}", limit, limit - 1));
+    throw Error(fmt::format("no rank {}", last), where, ranks_hint(limit));
   }
   for (std::int64_t rank = first; rank <= last; rank += step) {
     ranks.push_back(static_cast<std::int32_t>(rank));
   }
+}
+
+// "64M" is nccl-tests' way to write 64 MiB.
+double size_in(std::string text, const std::string& where) {
+  constexpr double kMost = 1e18;
+  const bool short_form = text.size() > 1 && std::string_view("kKmMgGtT").find(text.back()) != std::string_view::npos &&
+                          text[text.size() - 2] >= '0' && text[text.size() - 2] <= '9';
+  if (short_form) {
+    text.back() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.back())));
+    text += "iB";
+  }
+  const double bytes = parse_quantity<Bytes>(text, where).si();
+  if (bytes > kMost) {
+    throw Error("'" + text + "' is more than any message: 1 EB", where, "write sizes as 64MiB, 8B:8GiB or 1MiB:1GiB:4");
+  }
+  if (bytes != std::floor(bytes)) {
+    throw Error("'" + text + "' is not a whole number of bytes", where, "1000 B, say, or 1KiB");
+  }
+  return bytes;
 }
 
 void add_sizes(std::vector<double>& sizes, const std::string& text, const std::string& where) {
@@ -70,8 +101,8 @@ void add_sizes(std::vector<double>& sizes, const std::string& text, const std::s
   if (parts.size() > 3) {
     throw Error("'" + text + "' is not a range of sizes", where, "write sizes as 64MiB, 8B:8GiB or 1MiB:1GiB:4");
   }
-  const double first = parse_byte_count(parts[0], where).quantity().si();
-  const double last = parts.size() > 1 ? parse_byte_count(parts[1], where).quantity().si() : first;
+  const double first = size_in(parts[0], where);
+  const double last = parts.size() > 1 ? size_in(parts[1], where) : first;
   double factor = 2.0;
   if (parts.size() > 2) {
     factor = static_cast<double>(whole_number(parts[2]).value_or(0));
@@ -107,11 +138,19 @@ std::vector<std::int32_t> parse_ranks(const std::string& text, std::int32_t limi
 std::vector<std::vector<std::int32_t>> make_groups(const std::vector<std::int32_t>& ranks,
                                                    const GroupOptions& options) {
   const auto stride = static_cast<std::size_t>(options.stride);
+  constexpr const char* kFlags = "--group-size, --group-stride";
+  if (ranks.size() < 2 || options.size == 1) {
+    throw Error("a group of one rank: a collective needs two", ranks.size() < 2 ? "--ranks" : "--group-size",
+                ranks.size() < 2 ? "name more ranks: 0-7" : "0 makes groups as large as the stride leaves");
+  }
   const std::size_t size = options.size > 0 ? static_cast<std::size_t>(options.size) : ranks.size() / stride;
-  if (size < 2 || ranks.size() % (size * stride) != 0) {
+  if (options.size <= 0 && size < 2) {
+    throw Error(fmt::format("a stride of {} over {} ranks leaves no two of them in a group", stride, ranks.size()),
+                "--group-stride", fmt::format("at most {}", ranks.size() / 2));
+  }
+  if (ranks.size() % (size * stride) != 0) {
     throw Error(fmt::format("{} ranks don't divide into groups of {} with stride {}", ranks.size(), size, stride),
-                "--group-size, --group-stride",
-                "size x stride must divide the number of ranks, and size be at least 2");
+                kFlags, "size x stride must divide the number of ranks");
   }
   std::vector<std::vector<std::int32_t>> groups;
   for (std::size_t block = 0; block < ranks.size(); block += size * stride) {

@@ -5,9 +5,13 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "cli/exit_code.h"
+#include "cli/file_arguments.h"
 #include "cli/json/output.h"
+#include "cli/long_answer.h"
 #include "cli/text/counted.h"
 #include "cli/text/table.h"
 #include "cli/topology_report.h"
@@ -226,30 +230,71 @@ void print_difference(const Session& session, const ClusterDifference& differenc
   });
 }
 
+void check_options(const Options& options) {
+  const bool more = !options.cluster.empty() || !options.node.empty() || !options.other.empty() ||
+                    !options.svg.empty() || !options.dot.empty() || !options.output.empty();
+  if (options.list && more) {
+    throw Error("lists the builders and takes no cluster or file", "--list", "leave --list out to see a cluster");
+  }
+  if (!options.list && options.cluster.empty()) {
+    throw Error("which cluster?", "CLUSTER", "a topology file or a builder; `trainyard topology --list` names them");
+  }
+  require_separate_files({{"--svg", options.svg}, {"--dot", options.dot}, {"--output", options.output}},
+                         {{"CLUSTER", options.cluster}, {"--node", options.node}, {"--diff", options.other}});
+}
+
+// All that was asked for, before any of it is written.
+struct Files {
+  std::string output;
+  std::string svg;
+  std::string dot;
+};
+
+Files files_of(const Options& options, const Cluster& cluster) {
+  Files files;
+  if (!options.output.empty()) {
+    files.output = to_json(cluster);
+  }
+  if (!options.svg.empty()) {
+    files.svg = to_svg(fold(cluster));
+  }
+  if (!options.dot.empty()) {
+    files.dot = to_dot(fold(cluster));
+  }
+  return files;
+}
+
+void write_files(const Options& options, const Files& files) {
+  for (const auto& [file, text] :
+       {std::pair(&options.output, &files.output), {&options.svg, &files.svg}, {&options.dot, &files.dot}}) {
+    if (!file->empty()) {
+      write_file(*file, *text);
+    }
+  }
+}
+
 int topology(const Session& session, const Options& options) {
+  check_options(options);
   if (options.list) {
     session.json ? print_json(builders_json()) : print_builders(session);
     return kOk;
   }
-  if (options.cluster.empty()) {
-    throw Error("which cluster?", "CLUSTER", "a topology file or a builder; `trainyard topology --list` names them");
-  }
+  std::optional<LongAnswer> answer(std::in_place, session);
+  answer->show("reading " + options.cluster);
   const Cluster cluster = open(options.cluster, options.node);
-  if (!options.output.empty()) {
-    write_topology(cluster, options.output);
-  }
-  if (!options.svg.empty()) {
-    write_file(options.svg, to_svg(fold(cluster)));
-  }
-  if (!options.dot.empty()) {
-    write_file(options.dot, to_dot(fold(cluster)));
-  }
+  answer->show("drawing");
+  const Files files = files_of(options, cluster);
   if (!options.other.empty()) {
+    answer->show("comparing with " + options.other);
     const ClusterDifference change = difference(cluster, open(options.other, ""));
+    answer->commit([&] { write_files(options, files); });
+    answer.reset();
     session.json ? print_json(to_json(change)) : print_difference(session, change);
     return kOk;
   }
-  const TopologyReport report = analyse(cluster);
+  const TopologyReport report = analyse(cluster, [&](const std::string& stage) { answer->show(stage); });
+  answer->commit([&] { write_files(options, files); });
+  answer.reset();
   session.json ? print_json(to_json(report, cluster)) : print_report(session, cluster, report);
   return kOk;
 }

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/cluster/cable_data.h"
 #include "core/cluster/graph.h"
 
 namespace trainyard::cli {
@@ -60,19 +61,62 @@ ordered_json device_counts(const Cluster& cluster) {
   return object;
 }
 
+ordered_json to_json(const RangedSeconds& range) {
+  return {{"value", range.value.si()}, {"low", range.low.si()}, {"high", range.high.si()}, {"source", range.source}};
+}
+
+// Cables of known type and length, with the range that their latency may lie in.
+ordered_json cables_json(const Cluster& cluster) {
+  std::vector<std::int64_t> counts(cluster.cables().size(), 0);
+  for (const Link& link : cluster.links()) {
+    if (link.cable) {
+      counts[link.cable->at()] += link.width;
+    }
+  }
+  const CableTable table = builtin_cables();
+  ordered_json list = ordered_json::array();
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const Cable& cable = cluster.cables()[i];
+    list.push_back({{"type", std::string(to_string(cable.type))},
+                    {"length_m", cable.length_m},
+                    {"count", counts[i]},
+                    {"latency_s", to_json(table.latency_range(cable))}});
+  }
+  return list;
+}
+
+// Of device types that models/cables/devices.json has a range for.
+ordered_json hops_json(const Cluster& cluster) {
+  const DeviceTable table = builtin_devices();
+  ordered_json object = ordered_json::object();
+  for (const DeviceType& type : cluster.device_types()) {
+    for (const DeviceFigures& known : table.devices) {
+      if (known.type.name == type.name && known.hop_latency && known.type.hop_latency == type.hop_latency) {
+        object[type.name] = to_json(*known.hop_latency);
+      }
+    }
+  }
+  return object;
+}
+
 }  // namespace
 
-TopologyReport analyse(const Cluster& cluster) {
+TopologyReport analyse(const Cluster& cluster, const std::function<void(const std::string&)>& stage) {
+  stage("tiers");
   const ClusterGraph graph(cluster);
   TopologyReport report;
   report.backend = tiers(cluster, Network::kBackend);
   report.frontend = tiers(cluster, Network::kFrontend);
   report.rails = rails(cluster);
+  stage("bisection");
   report.bisection = bisection(cluster);
+  stage("paths");
   if (!cluster.gpus().empty()) {
     report.paths = path_groups(cluster, graph, Rank(0));
   }
+  stage("single points of failure");
   report.cut_points = cut_points(cluster);
+  stage("what looks odd");
   report.findings = lint(cluster, graph);
   report.shapes = node_shapes(cluster);
   return report;
@@ -111,6 +155,8 @@ ordered_json to_json(const TopologyReport& report, const Cluster& cluster) {
     object["lint"].push_back(
         {{"kind", std::string(to_string(finding.kind))}, {"what", finding.what}, {"names", finding.names}});
   }
+  object["cables"] = cables_json(cluster);
+  object["hop_latencies"] = hops_json(cluster);
   object["host_shapes"] = ordered_json::array();
   for (const NodeShape& shape : report.shapes) {
     ordered_json parts = ordered_json::object();

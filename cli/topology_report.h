@@ -1,8 +1,10 @@
 // What `trainyard topology` says of a cluster: the analyses of core/cluster/analysis, gathered.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/cluster/analysis/bisection.h"
@@ -27,7 +29,8 @@ struct TopologyReport {
   std::vector<NodeShape> shapes;
 };
 
-TopologyReport analyse(const Cluster& cluster);
+// `stage` is told what is being worked out.
+TopologyReport analyse(const Cluster& cluster, const std::function<void(const std::string&)>& stage);
 
 nlohmann::ordered_json to_json(const TopologyReport& report, const Cluster& cluster);
 nlohmann::ordered_json to_json(const ClusterDifference& difference);

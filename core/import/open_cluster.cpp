@@ -39,6 +39,11 @@ Cluster open_first(const std::string& word) {
 }  // namespace
 
 Cluster open_cluster(const std::string& word, const std::optional<std::filesystem::path>& node_file) {
+  std::error_code ignored;
+  if (node_file && !std::filesystem::exists(word, ignored) && names_builder(word)) {
+    throw Error("is for the hosts of a fabric's file, and " + word + " has its own", "--node",
+                "leave it out; what the hosts are is among the fabric's keys (trainyard topology --list)");
+  }
   Cluster cluster = open_first(word);
   if (!node_file) {
     return cluster;

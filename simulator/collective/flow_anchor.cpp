@@ -39,6 +39,15 @@ std::vector<VertexId> first_ranks(const CollectiveFabric& fabric, const NcclTest
   return ranks;
 }
 
+// The log names its GPUs: those of another generation have other curves.
+void require_same_gpus(const CollectiveSite& site, const NcclTestsLog& log, const std::string& where) {
+  const GpuGeneration logged = generation_of(log.device);
+  if (logged != GpuGeneration::kOther && site.generation != GpuGeneration::kOther && logged != site.generation) {
+    throw Error(fmt::format("is of {}, this cluster's GPUs are {}", log.device, to_string(site.generation)), where,
+                "an anchor is a log of the same cluster, or of a part of it");
+  }
+}
+
 }  // namespace
 
 std::string anchor_series(int nodes, int ranks, CollectiveOp op) {
@@ -52,6 +61,7 @@ CollectiveModels anchored_on(CollectiveFabric& fabric, const CollectiveModels& m
     const GroupLayout layout = fabric.layout(first_ranks(fabric, log, name));
     const CollectiveSite site =
         site_of(fabric.cluster(), fabric.graph(), fabric.domains(), layout, sharp, fabric.routes().network());
+    require_same_gpus(site, log, name);
     const CurveShape shape = curve_shape(site, log.op, usual_algorithm(site, log.op, models.facts), models.facts);
     const std::string series = anchor_series(site.nodes, site.ranks, log.op);
     for (const NcclTestsRow& row : log.rows) {

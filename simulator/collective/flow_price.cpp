@@ -171,7 +171,7 @@ Applicable CollectivePricer::can(FlowAlgorithm algorithm) const {
   const bool reduces = algorithm == FlowAlgorithm::kCollNetDirect || algorithm == FlowAlgorithm::kCollNetChain ||
                        (algorithm == FlowAlgorithm::kNvls && layouts_.front().nodes.size() > 1);
   if (reduces && !question_.sharp) {
-    return {false, "needs switches that reduce"};
+    return {false, "needs switches that reduce between nodes: say that they do with --sharp"};
   }
   for (const GroupLayout& layout : layouts_) {
     Applicable possible = applicable(algorithm, question_.op, layout, fabric_.cluster(), fabric_.graph());

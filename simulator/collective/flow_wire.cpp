@@ -106,6 +106,8 @@ void add_notes(std::vector<std::string>& notes, const std::vector<std::string>& 
 }  // namespace
 
 WireTime wire_time(CollectiveFabric& fabric, std::span<const GroupLayout> groups, const WireQuestion& question) {
+  const int seeds = question.routing.kind == RoutingKind::kHash ? std::max(question.seeds, 1) : 1;
+  fabric.begin({question.algorithm, 0, seeds});
   FlowWriter writer(fabric.cluster(), fabric.graph(), question.setup);
   for (const GroupLayout& group : groups) {
     add_collective(writer, question.algorithm, question.op, group, kReferenceSize);
@@ -125,8 +127,8 @@ WireTime wire_time(CollectiveFabric& fabric, std::span<const GroupLayout> groups
   }
   wire.usual_across = usual_across(fabric, flows);
   RoutingPolicy policy = question.routing;
-  const int seeds = policy.kind == RoutingKind::kHash ? std::max(question.seeds, 1) : 1;
   for (int seed = 0; seed < seeds; ++seed, ++policy.seed) {
+    fabric.begin({question.algorithm, seed + 1, seeds});
     const FlowSet set = routed(fabric, flows.across, flows.across_fixed, policy);
     wire.across.push_back(drained(run_flows(fabric.cluster(), set)));
     add_notes(wire.notes, set.notes);

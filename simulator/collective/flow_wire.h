@@ -16,8 +16,10 @@
 // so that an unloaded symmetric cluster gets the curve's bandwidth exactly, and everything else comes from the graph.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/cluster/cluster.h"
@@ -28,6 +30,13 @@
 #include "simulator/fabric/routing.h"
 
 namespace trainyard::simulator {
+
+// Part of a wire time: the flows of an algorithm on one hash seed, the `seed`th of `seeds`; 0: those inside nodes.
+struct WireStep {
+  FlowAlgorithm algorithm = FlowAlgorithm::kRing;
+  int seed = 0;
+  int seeds = 1;
+};
 
 // A cluster with the tables that routing it needs; the cluster must outlive it and keep its links.
 class CollectiveFabric {
@@ -41,11 +50,20 @@ class CollectiveFabric {
   const Domains& domains() const { return domains_; }
   GroupLayout layout(std::span<const VertexId> ranks) { return lay_out(routes_, graph_, domains_, ranks); }
 
+  // Told before each of the solutions that a wire time takes; on the largest jobs each takes seconds.
+  void on_step(std::function<void(const WireStep&)> told) { told_ = std::move(told); }
+  void begin(const WireStep& step) const {
+    if (told_) {
+      told_(step);
+    }
+  }
+
  private:
   const Cluster& cluster_;
   ClusterGraph graph_;
   Routes routes_;
   Domains domains_;
+  std::function<void(const WireStep&)> told_;
 };
 
 // Half a link held back: what a set of flows takes and what holds it.

@@ -15,6 +15,7 @@ namespace {
 
 constexpr const char* kForms = "write link:NAME-NAME=STATE, switch:NAME=STATE or nic:NAME=STATE";
 constexpr const char* kStates = "STATE is down, half, cable-down, a fraction such as 0.5, or flap:FRACTION";
+constexpr double kLeastFraction = 1e-3;  // what_if.h
 
 enum class Effect { kDown, kHalf, kCableDown, kScaled };
 
@@ -33,6 +34,15 @@ double fraction(std::string_view text, const std::string& where) {
   return value;
 }
 
+// Of the bandwidth that is left.
+double left_over(double part, const std::string& where) {
+  if (part < kLeastFraction) {
+    throw Error(fmt::format("{:g} of its bandwidth is less than a link that is up carries", part), where,
+                fmt::format("write =down, or a fraction of at least {:g}", kLeastFraction));
+  }
+  return part;
+}
+
 State parse_state(std::string_view text, const std::string& where) {
   constexpr std::string_view kFlap = "flap:";
   if (text == "down") {
@@ -45,9 +55,11 @@ State parse_state(std::string_view text, const std::string& where) {
     return {.effect = Effect::kCableDown};
   }
   if (text.substr(0, kFlap.size()) == kFlap) {
-    return {.effect = Effect::kScaled, .factor = 1.0 - fraction(text.substr(kFlap.size()), where), .flaps = true};
+    return {.effect = Effect::kScaled,
+            .factor = left_over(1.0 - fraction(text.substr(kFlap.size()), where), where),
+            .flaps = true};
   }
-  return {.effect = Effect::kScaled, .factor = fraction(text, where)};
+  return {.effect = Effect::kScaled, .factor = left_over(fraction(text, where), where)};
 }
 
 // A link at the state; absent where nothing is left of it.
@@ -98,6 +110,9 @@ class Changer {
 
   Cluster apply() {
     const std::vector<bool> affected = subject_ == "link" ? links_between() : links_of_vertex();
+    if (state_.effect == Effect::kCableDown && subject_ != "link") {
+      require_bundles(affected);
+    }
     Cluster result = emptied();
     for (std::size_t l = 0; l < affected.size(); ++l) {
       const Link& link = cluster_.links()[l];
@@ -126,6 +141,28 @@ class Changer {
     }
     throw Error("no two vertices of these names", change_,
                 "write link:NAME-NAME; `trainyard topology CLUSTER --output FILE` lists the names");
+  }
+
+  // One cable less of each link: with single ones that would be the whole switch or NIC.
+  void require_bundles(const std::vector<bool>& affected) const {
+    const auto count = [&](bool bundles) {
+      std::size_t links = 0;
+      for (std::size_t l = 0; l < affected.size(); ++l) {
+        const Link& link = cluster_.links()[l];
+        links += affected[l] && (!bundles || link.width > 1) ? 1 : 0;
+      }
+      return links;
+    };
+    const std::size_t all = count(false);
+    const std::size_t bundles = count(true);
+    if (bundles == 0) {
+      throw Error(all == 1 ? "its one link is a single cable" : "each of its links is a single cable", change_,
+                  "write =down for all of it, or link:NAME-NAME=down for one");
+    }
+    if (bundles < all) {
+      throw Error(fmt::format("{} of its {} links are single cables, which would be down", all - bundles, all), change_,
+                  "name the links with several: link:NAME-NAME=cable-down");
+    }
   }
 
   std::string hint_for(const std::string& name) const {

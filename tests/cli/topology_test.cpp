@@ -55,5 +55,28 @@ TEST(Topology, NamesTheWayOutOfAWrongWord) {
   EXPECT_NE(none.err.find("--list"), std::string::npos) << none.err;
 }
 
+TEST(Topology, WhatWouldBeIgnoredOrOverwrittenIsRefused) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("c.json");
+  EXPECT_EQ(run_command({"topology", "--list", "nvl72"}).exit_code, 2);
+  EXPECT_EQ(run_command({"topology", "nvl72", "--output", file, "--svg", file}).exit_code, 2);
+  EXPECT_TRUE(folder.entries().empty());
+  ASSERT_EQ(run_command({"topology", "nvl72", "--output", file}).exit_code, 0);
+  const CommandResult over = run_command({"topology", file, "--svg", file});
+  EXPECT_NE(over.err.find("would replace CLUSTER"), std::string::npos) << over.err;
+}
+
+// 30 m of multimode fibre in a SuperPOD: 30 x 4.9 ns, modules and error correction, each with a range.
+TEST(Topology, JsonGivesTheRangeOfEachLatency) {
+  const nlohmann::json object = parse_output(run_command({"topology", "superpod-h100:su=1", "--json"}));
+  ASSERT_FALSE(object["cables"].empty());
+  EXPECT_EQ(object["cables"][0]["count"], 248);
+  for (const nlohmann::json& range : {object["cables"][0]["latency_s"], object["hop_latencies"]["ConnectX-7"]}) {
+    EXPECT_LT(range["low"], range["value"]);
+    EXPECT_GT(range["high"], range["value"]);
+    EXPECT_TRUE(range["source"].is_string());
+  }
+}
+
 }  // namespace
 }  // namespace trainyard::cli

@@ -47,9 +47,10 @@ TEST(WhatIf, ANicIsSlowedAtItsCablesAndASwitchAtAllLinks) {
 
 TEST(WhatIf, ABadChangeIsNamedWithAWayOut) {
   const Cluster cluster = two_switches(1);
-  for (const char* bad : {"leaf0 down", "link:nowhere-spine-1=down", "link:nic-spine-1=down", "switch:nic=down",
-                          "nic:spine-1=down", "rack:spine-1=down", "switch:spine-1=2", "switch:spine-1=slow",
-                          "switch:spine-1=flap:x", "switch:spine-2=half"}) {
+  for (const char* bad :
+       {"leaf0 down", "link:nowhere-spine-1=down", "link:nic-spine-1=down", "switch:nic=down", "nic:spine-1=down",
+        "rack:spine-1=down", "switch:spine-1=2", "switch:spine-1=slow", "switch:spine-1=flap:x", "switch:spine-2=half",
+        "nic:nic=1e-9", "nic:nic=flap:0.9999", "nic:nic=cable-down"}) {
     const Error error = error_of([&] { changed(cluster, bad); });
     EXPECT_EQ(error.where(), bad);
     EXPECT_FALSE(error.hint().empty()) << bad;
