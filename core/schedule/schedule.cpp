@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "core/schedule/zero_bubble.h"
 
 namespace trainyard {
 
@@ -88,16 +89,33 @@ void require_interleavable(int stages, int chunks, int microbatches) {
   }
 }
 
+void require_two_chunks(ScheduleKind kind, int stages, int chunks, int microbatches) {
+  const std::string name(to_string(kind));
+  if (chunks != 2) {
+    throw Error("the " + name + " schedule runs two chunks per stage, not " + std::to_string(chunks),
+                "layout.chunks_per_stage", "set chunks_per_stage to 2");
+  }
+  if (kind == ScheduleKind::kDualPipe && stages % 2 != 0) {
+    throw Error("the dualpipe schedule has " + std::to_string(stages) + " stages, an odd number", "layout.pipeline",
+                "use an even number of stages, or zb-v");
+  }
+  if (kind == ScheduleKind::kDualPipe && microbatches % 2 != 0) {
+    throw Error("the dualpipe schedule has " + std::to_string(microbatches) + " micro-batches, an odd number",
+                "layout.accumulation", "use an even number, half for each end of the pipeline");
+  }
+}
+
 }  // namespace
 
 std::vector<Slot> stage_schedule(ScheduleKind kind, int stages, int stage, int chunks, int microbatches) {
   check(stages >= 1 && stage >= 0 && stage < stages, "stage of the pipeline");
   check(chunks >= 1 && microbatches >= 1, "a stage has chunks and micro-batches");
+  const bool turns = kind == ScheduleKind::kZeroBubbleV || kind == ScheduleKind::kDualPipe;
   if (kind == ScheduleKind::kInterleaved) {
     require_interleavable(stages, chunks, microbatches);
-    return interleaved(stages, stage, chunks, microbatches);
-  }
-  if (chunks > 1) {
+  } else if (turns) {
+    require_two_chunks(kind, stages, chunks, microbatches);
+  } else if (chunks > 1) {
     throw Error(
         "the " + std::string(to_string(kind)) + " schedule runs one chunk per stage, not " + std::to_string(chunks),
         "layout.chunks_per_stage", "use the interleaved schedule");
@@ -107,10 +125,19 @@ std::vector<Slot> stage_schedule(ScheduleKind kind, int stages, int stage, int c
       return gpipe(microbatches);
     case ScheduleKind::k1f1b:
       return one_forward_one_backward(stages, stage, microbatches);
-    default:
-      throw Error("the " + std::string(to_string(kind)) + " schedule has no list of turns yet", "layout.schedule",
-                  "use gpipe, 1f1b or interleaved");
+    case ScheduleKind::kInterleaved:
+      return interleaved(stages, stage, chunks, microbatches);
+    case ScheduleKind::kZeroBubbleH1:
+      return zero_bubble_h(1, stages, stage, microbatches);
+    case ScheduleKind::kZeroBubbleH2:
+      return zero_bubble_h(2, stages, stage, microbatches);
+    case ScheduleKind::kZeroBubbleV:
+      return zero_bubble_v(stages, stage, microbatches);
+    case ScheduleKind::kDualPipe:
+      return dual_pipe(stages, stage, microbatches);
   }
+  check(false, "unknown schedule");
+  return {};
 }
 
 int peak_in_flight(const std::vector<Slot>& slots) {
