@@ -1,0 +1,203 @@
+#include "simulator/collective/flow_group_cost.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/error.h"
+#include "simulator/collective/collective_sweep.h"
+#include "simulator/collective/nccl_tuning.h"
+
+namespace trainyard::simulator {
+
+namespace {
+
+constexpr double kTenthOverTwentieth = 1.2816 / 1.6449;  // normal quantiles of 90 % and 95 %
+constexpr double kMostCongestion = 8.0;
+
+double quantile(const std::vector<double>& sorted, double share) {
+  const double at = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+WireTime scaled(WireTime wire, double factor) {
+  wire.inside.seconds *= factor;
+  for (Drain& drain : wire.across) {
+    drain.seconds *= factor;
+  }
+  wire.usual_inside *= factor;
+  wire.usual_across *= factor;
+  return wire;
+}
+
+// A ring's all-gather and all-reduce put the flows of its reduce-scatter on the same links, once and twice.
+bool rings_alike(CollectiveOp op) { return op == CollectiveOp::kAllGather || op == CollectiveOp::kAllReduce; }
+
+}  // namespace
+
+FlowGroupOptions usual_flow_options(const Cluster& cluster) {
+  FlowGroupOptions options;
+  options.routing.kind = default_routing(cluster);
+  return options;
+}
+
+FlowGroupCost::FlowGroupCost(const Cluster& cluster, std::int64_t ranks, CollectiveModels models,
+                             FlowGroupOptions options)
+    : ranks_(ranks), models_(std::move(models)), options_(options), gpus_(cluster.gpus()), fabric_(cluster) {
+  if (ranks > static_cast<std::int64_t>(gpus_.size())) {
+    throw Error(std::to_string(ranks) + " ranks on " + std::to_string(gpus_.size()) + " GPUs",
+                cluster.name.empty() ? "the cluster" : cluster.name, "a larger cluster, or fewer ranks");
+  }
+}
+
+std::vector<std::vector<VertexId>> FlowGroupCost::members_of(CollectiveOp op, const GroupShape& group) const {
+  const std::int64_t size = group.size();
+  const std::int64_t flows_each = op == CollectiveOp::kAllToAll ? size * size : 2 * size;
+  std::vector<std::vector<VertexId>> groups;
+  std::int64_t left_out = 0;
+  for (std::int64_t base = 0; base < ranks_; ++base) {
+    const bool first = (base / group.stride[0]) % group.count[0] == 0 && (base / group.stride[1]) % group.count[1] == 0;
+    const std::int64_t last = base + (group.count[0] - 1) * group.stride[0] + (group.count[1] - 1) * group.stride[1];
+    if (!first || last >= ranks_) {
+      continue;
+    }
+    if (!groups.empty() && static_cast<std::int64_t>(groups.size() + 1) * flows_each > kMostFlows) {
+      ++left_out;
+      continue;
+    }
+    std::vector<VertexId>& members = groups.emplace_back();
+    members.reserve(static_cast<std::size_t>(size));
+    for (std::int64_t j = 0; j < group.count[1]; ++j) {
+      for (std::int64_t i = 0; i < group.count[0]; ++i) {
+        members.push_back(gpus_[static_cast<std::size_t>(base + i * group.stride[0] + j * group.stride[1])]);
+      }
+    }
+  }
+  check(!groups.empty(), "a group shape that the ranks hold");
+  if (left_out > 0) {
+    note("of " + std::to_string(groups.size() + static_cast<std::size_t>(left_out)) + " groups of " +
+         std::to_string(size) + " in " + std::string(to_string(op)) + ", " + std::to_string(groups.size()) +
+         " stand for all");
+  }
+  return groups;
+}
+
+FlowGroupCost::Entry& FlowGroupCost::entry_of(CollectiveOp op, const GroupShape& group) const {
+  Entry& entry = entries_[{op, group.count, group.stride}];
+  if (!entry.pricer) {
+    CollectiveQuestion question;
+    question.op = op;
+    question.groups = members_of(op, group);
+    question.setup = options_.setup;
+    question.routing = options_.routing;
+    question.seeds = options_.seeds;
+    question.sharp = options_.sharp;
+    entry.pricer = std::make_unique<CollectivePricer>(fabric_, models_, std::move(question));
+    entry.possible = entry.pricer->algorithms();
+  }
+  return entry;
+}
+
+FlowAlgorithm FlowGroupCost::nccls_choice(const Entry& entry, CollectiveOp op, Bytes size) const {
+  const CollectiveSite& site = entry.pricer->site();
+  const std::vector<NcclEstimate> estimates = nccl_estimates(site, op, size, models_.facts);
+  const auto chosen = nccl_choice(site, size, estimates);
+  const FlowAlgorithm algorithm = chosen ? flow_algorithm(estimates[*chosen].algorithm) : FlowAlgorithm::kDirect;
+  const bool can = std::find(entry.possible.begin(), entry.possible.end(), algorithm) != entry.possible.end();
+  return can ? algorithm : entry.possible.front();
+}
+
+const FlowGroupCost::Solved& FlowGroupCost::solve(Entry& entry, CollectiveOp op, const GroupShape& group,
+                                                  FlowAlgorithm algorithm) const {
+  const auto found = entry.solved.find(algorithm);
+  if (found != entry.solved.end()) {
+    return found->second;
+  }
+  Solved solved;
+  if (algorithm == FlowAlgorithm::kRing && rings_alike(op)) {
+    const WireTime& once = entry_of(CollectiveOp::kReduceScatter, group).pricer->wire(algorithm);
+    solved.wire = scaled(once, op == CollectiveOp::kAllReduce ? 2.0 : 1.0);
+  } else {
+    solved.wire = entry.pricer->wire(algorithm);
+  }
+  for (const std::string& text : solved.wire.notes) {
+    note(text);
+  }
+  const WireOverhead overhead = overhead_of(solved.wire, entry.pricer->curve(algorithm));
+  for (std::size_t seed = 0; seed < std::max<std::size_t>(solved.wire.across.size(), 1); ++seed) {
+    solved.seconds.push_back(together(solved.wire, overhead, seed).seconds);
+  }
+  solved.sorted = solved.seconds;
+  std::sort(solved.sorted.begin(), solved.sorted.end());
+  return entry.solved.emplace(algorithm, std::move(solved)).first->second;
+}
+
+FlowGroupCost::Choice FlowGroupCost::choose(CollectiveOp op, Bytes size, const GroupShape& group) const {
+  Choice choice;
+  choice.entry = &entry_of(op, group);
+  choice.algorithm = nccls_choice(*choice.entry, op, size);
+  CollectivePricer& pricer = *choice.entry->pricer;
+  // On one node the usual algorithm's curve was fitted to NCCL's default at every size (collective_sweep.cpp).
+  if (pricer.site().nodes == 1) {
+    const FlowAlgorithm usual = flow_algorithm(usual_algorithm(pricer.site(), op, models_.facts));
+    const auto& possible = choice.entry->possible;
+    if (std::find(possible.begin(), possible.end(), usual) != possible.end()) {
+      choice.algorithm = usual;
+    }
+  }
+  choice.curve = &pricer.curve(choice.algorithm);
+  const CollectiveParts parts = collective_parts(choice.curve->curve, 0.0, size);
+  if (kMostCongestion * parts.protocol > parts.latency + parts.floor) {
+    choice.solved = &solve(*choice.entry, op, group, choice.algorithm);
+  }
+  return choice;
+}
+
+GroupTime FlowGroupCost::time(CollectiveOp op, Bytes size, const GroupShape& group) const {
+  if (group.size() <= 1 || size.si() <= 0.0) {
+    return {};
+  }
+  const std::lock_guard lock(mutex_);
+  const Choice choice = choose(op, size, group);
+  const auto at = [&](double share) {
+    return collective_time(choice.curve->curve, choice.solved ? quantile(choice.solved->sorted, share) : 0.0, size);
+  };
+  const CurvePrediction band = predict(choice.curve->shape, models_.curves, size);
+  const auto width = [](double curve_ratio, double seed_ratio) {
+    return std::hypot(std::log(curve_ratio), kTenthOverTwentieth * std::log(seed_ratio));
+  };
+  GroupTime result;
+  result.time = at(0.5);
+  result.low = std::exp(-width(band.high / band.bus, result.time / at(0.05))) * result.time;
+  result.high = std::exp(width(band.bus / band.low, at(0.95) / result.time)) * result.time;
+  return result;
+}
+
+Seconds FlowGroupCost::time_on_seed(CollectiveOp op, Bytes size, const GroupShape& group, int seed) const {
+  if (group.size() <= 1 || size.si() <= 0.0) {
+    return {};
+  }
+  const std::lock_guard lock(mutex_);
+  const Choice choice = choose(op, size, group);
+  double wire = 0.0;
+  if (choice.solved != nullptr) {
+    const std::size_t of = choice.solved->seconds.size();
+    wire = choice.solved->seconds[std::min(static_cast<std::size_t>(seed), of - 1)];
+  }
+  return collective_time(choice.curve->curve, wire, size);
+}
+
+void FlowGroupCost::note(const std::string& text) const {
+  if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) {
+    notes_.push_back(text);
+  }
+}
+
+std::vector<std::string> FlowGroupCost::notes() const {
+  const std::lock_guard lock(mutex_);
+  return notes_;
+}
+
+}  // namespace trainyard::simulator

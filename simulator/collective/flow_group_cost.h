@@ -1,0 +1,89 @@
+// FlowGroupCost: collectives of a layout's groups on the cluster's graph, all groups of an axis at once.
+//
+//   t(S) = curve with wire time S w,  w from the flows of every group of the axis together (flow_price.h)
+//
+// The algorithm is NCCL's choice at the size. Rank r runs on the cluster's r-th GPU. Wire time per byte doesn't depend
+// on the size, so the flows of a group shape are solved once for each algorithm and hash seed, and every size reads
+// the curve. What has the same flows is solved once:
+//
+//   ring      reduce-scatter and all-gather w, all-reduce 2 w
+//   latency   where eight times the wire time of links of one's own would hide behind the latency, nothing is solved
+//
+// Groups beyond kMostFlows flows: the first ones stand for all; a note says so. Safe to share between threads, which
+// take turns.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "core/cluster/cluster.h"
+#include "simulator/collective/collective_models.h"
+#include "simulator/collective/flow_price.h"
+#include "simulator/collective/group_cost.h"
+
+namespace trainyard::simulator {
+
+struct FlowGroupOptions {
+  FlowSetup setup;
+  RoutingPolicy routing;
+  int seeds = 1;  // hash routing: routing.seed, + 1, ...
+  bool sharp = false;
+};
+
+// As the cluster is usually run: adaptive on InfiniBand, hashed on Ethernet.
+FlowGroupOptions usual_flow_options(const Cluster& cluster);
+
+class FlowGroupCost final : public GroupCost {
+ public:
+  static constexpr std::int64_t kMostFlows = 400'000;
+
+  // The cluster must outlive it. Throws Error for more ranks than GPUs.
+  FlowGroupCost(const Cluster& cluster, std::int64_t ranks, CollectiveModels models, FlowGroupOptions options);
+
+  GroupTime time(CollectiveOp op, Bytes size, const GroupShape& group) const override;
+  // On one of the seeds, 0 .. seeds() - 1: to see how a step spreads with the hash.
+  Seconds time_on_seed(CollectiveOp op, Bytes size, const GroupShape& group, int seed) const;
+  int seeds() const { return options_.seeds; }
+  std::vector<std::string> notes() const;  // what was simplified, for people
+
+ private:
+  using Key = std::tuple<CollectiveOp, std::array<std::int64_t, 2>, std::array<std::int64_t, 2>>;
+  struct Solved {
+    WireTime wire;
+    std::vector<double> seconds;  // per byte, by seed
+    std::vector<double> sorted;
+  };
+  struct Entry {
+    std::unique_ptr<CollectivePricer> pricer;
+    std::vector<FlowAlgorithm> possible;
+    std::map<FlowAlgorithm, Solved> solved;
+  };
+  struct Choice {
+    Entry* entry = nullptr;
+    FlowAlgorithm algorithm = FlowAlgorithm::kRing;
+    const CollectiveCurve* curve = nullptr;
+    const Solved* solved = nullptr;  // none: latency only
+  };
+
+  Entry& entry_of(CollectiveOp op, const GroupShape& group) const;
+  std::vector<std::vector<VertexId>> members_of(CollectiveOp op, const GroupShape& group) const;
+  Choice choose(CollectiveOp op, Bytes size, const GroupShape& group) const;
+  FlowAlgorithm nccls_choice(const Entry& entry, CollectiveOp op, Bytes size) const;
+  const Solved& solve(Entry& entry, CollectiveOp op, const GroupShape& group, FlowAlgorithm algorithm) const;
+  void note(const std::string& text) const;
+
+  std::int64_t ranks_;
+  CollectiveModels models_;
+  FlowGroupOptions options_;
+  std::vector<VertexId> gpus_;
+  mutable std::mutex mutex_;
+  mutable CollectiveFabric fabric_;
+  mutable std::map<Key, Entry> entries_;
+  mutable std::vector<std::string> notes_;
+};
+
+}  // namespace trainyard::simulator
