@@ -91,8 +91,14 @@ std::vector<Group> make_groups(const Layout& layout) {
 // Roles of one stage, found by (tensor class, data class) and generated once each.
 class StageRoles {
  public:
-  StageRoles(const Plan& plan, ProgramKind kind, int stage, SegmentTable& table, std::vector<Role>& roles)
+  StageRoles(const Plan& plan, ProgramKind kind, RoleDetail detail, int stage, SegmentTable& table,
+             std::vector<Role>& roles)
       : plan_(plan), kind_(kind), stage_(stage), table_(table), roles_(roles) {
+    if (detail == RoleDetail::kByStage) {
+      tensor_class_.assign(static_cast<std::size_t>(plan.layout.tensor), 0);
+      data_classes_.assign(tensor_class_.size(), std::vector<int>(static_cast<std::size_t>(plan.layout.data), 0));
+      return;
+    }
     const auto chunks = stage_chunks(plan.model, plan.layout, stage);
     for (int index = 0; index < plan.layout.tensor; ++index) {
       const Signature signature = tensor_signature(plan, index);
@@ -145,7 +151,7 @@ class StageRoles {
 
 }  // namespace
 
-Program compile(const Plan& plan, ProgramKind kind) {
+Program compile(const Plan& plan, ProgramKind kind, RoleDetail detail) {
   validate(plan, "plan");
   require_expressible(plan);
   Program program;
@@ -155,7 +161,7 @@ Program compile(const Plan& plan, ProgramKind kind) {
   SegmentTable table;
   std::vector<StageRoles> stages;
   for (int stage = 0; stage < plan.layout.pipeline; ++stage) {
-    stages.emplace_back(plan, kind, stage, table, program.roles);
+    stages.emplace_back(plan, kind, detail, stage, table, program.roles);
   }
   for (std::int64_t r = 0; r < program.mesh.ranks(); ++r) {
     const Coordinates at = program.mesh.coordinates(Rank(r));

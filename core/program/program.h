@@ -66,9 +66,14 @@ struct Program {
 // The ranks of `rank`'s group, in group order; rank's own place in it.
 std::vector<Rank> group_members(const Program& program, const Group& group, Rank rank);
 
+// Ranks of a stage whose shares differ by remainders (a block of a bucket, a row of the vocabulary) have roles of their
+// own, as an executor needs; or share the role of the stage's first rank, which a simulation of thousands can't tell
+// apart.
+enum class RoleDetail : std::uint8_t { kExact, kByStage };
+
 // Compiles a plan. Throws Error for a plan that is not consistent (degrees that don't divide, more stages
 // than layers). Cost: O(roles x instructions of a role + ranks).
-Program compile(const Plan& plan, ProgramKind kind = ProgramKind::kTraining);
+Program compile(const Plan& plan, ProgramKind kind = ProgramKind::kTraining, RoleDetail detail = RoleDetail::kExact);
 
 // FLOPs, bytes and messages of one role, by kind: what the executor's counters must equal as integers.
 struct Volumes {

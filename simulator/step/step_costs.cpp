@@ -19,17 +19,48 @@ bool is_transfer(const Communication& communication) {
   return communication.kind == CommunicationKind::kSend || communication.kind == CommunicationKind::kRecv;
 }
 
-// Prices the instructions of one program; equal segments and equal communications once.
+// By kind, algorithm, payload, and how many members share a node.
+class PlacedCommunication final : public CommunicationCost {
+ public:
+  PlacedCommunication(const CollectiveCost& collectives, std::int64_t per_node)
+      : collectives_(collectives), per_node_(per_node) {}
+
+  Seconds time(const Program& program, const Role& role, const Communication& communication) override {
+    const auto [entry, added] =
+        placements_.try_emplace({communication.group, role.id, communication.peer_stage.value_or(-1)});
+    if (added) {
+      entry->second = is_transfer(communication) ? transfer(program, role, communication)
+                                                 : placement(program, program.groups[communication.group.at()],
+                                                             role.representative, per_node_);
+    }
+    return collectives_.time(communication.kind, communication.algorithm, communication.payload, entry->second);
+  }
+
+ private:
+  GroupPlacement transfer(const Program& program, const Role& role, const Communication& communication) const {
+    check(communication.peer_stage.has_value(), "a transfer must name its peer stage");
+    const std::vector<Rank> members =
+        group_members(program, program.groups[communication.group.at()], role.representative);
+    const Rank peer = members[static_cast<std::size_t>(*communication.peer_stage)];
+    const bool same_node = peer.value() / per_node_ == role.representative.value() / per_node_;
+    return {2, same_node ? 2 : 1};
+  }
+
+  const CollectiveCost& collectives_;
+  std::int64_t per_node_;
+  std::map<std::tuple<GroupId, RoleId, int>, GroupPlacement> placements_;
+};
+
+// Prices the instructions of one program; equal segments and, within a role, equal communications once.
 class Pricer {
  public:
-  Pricer(const Program& program, const KernelCost& kernels, const CollectiveCost& collectives, std::int64_t per_node)
-      : program_(program), kernels_(kernels), collectives_(collectives), per_node_(per_node) {}
+  Pricer(const Program& program, const KernelCost& kernels, CommunicationCost& communications)
+      : program_(program), kernels_(kernels), communications_(communications) {}
 
   std::vector<Nanoseconds> role(const Role& role) {
     std::vector<Nanoseconds> work;
     work.reserve(role.instructions.size());
-    placements_.assign(program_.groups.size(), GroupPlacement{0, 0});
-    transfers_.clear();
+    known_.clear();
     for (const Instruction& instruction : role.instructions) {
       work.push_back(instruction.communication ? communication(role, *instruction.communication)
                                                : compute(instruction));
@@ -66,50 +97,34 @@ class Pricer {
   }
 
   Nanoseconds communication(const Role& role, const Communication& communication) {
-    const GroupPlacement where = is_transfer(communication) ? transfer_placement(role, communication)
-                                                            : group_placement(role, communication.group);
-    const auto [entry, added] =
-        communications_.try_emplace(std::tuple(communication.kind, communication.algorithm,
-                                               communication.payload.value(), where.size, where.per_node),
-                                    0);
+    const auto [entry, added] = known_.try_emplace(
+        std::tuple(communication.kind, communication.algorithm, communication.group, communication.payload.value(),
+                   communication.extent.expected.value(), communication.peer_stage.value_or(-1)),
+        0);
     if (added) {
-      entry->second = bounded_nanoseconds(
-          collectives_.time(communication.kind, communication.algorithm, communication.payload, where));
-    }
-    return entry->second;
-  }
-
-  GroupPlacement group_placement(const Role& role, GroupId id) {
-    GroupPlacement& known = placements_[id.at()];
-    if (known.size == 0) {
-      known = placement(program_, program_.groups[id.at()], role.representative, per_node_);
-    }
-    return known;
-  }
-
-  GroupPlacement transfer_placement(const Role& role, const Communication& communication) {
-    check(communication.peer_stage.has_value(), "a transfer must name its peer stage");
-    const auto [entry, added] = transfers_.try_emplace(*communication.peer_stage, GroupPlacement{2, 1});
-    if (added) {
-      const std::vector<Rank> members =
-          group_members(program_, program_.groups[communication.group.at()], role.representative);
-      const Rank peer = members[static_cast<std::size_t>(*communication.peer_stage)];
-      const bool same_node = peer.value() / per_node_ == role.representative.value() / per_node_;
-      entry->second.per_node = same_node ? 2 : 1;
+      entry->second = bounded_nanoseconds(communications_.time(program_, role, communication));
     }
     return entry->second;
   }
 
   const Program& program_;
   const KernelCost& kernels_;
-  const CollectiveCost& collectives_;
-  std::int64_t per_node_;
+  CommunicationCost& communications_;
   Nanoseconds total_ = 0;
   std::map<std::tuple<SegmentId, Pass, bool>, Nanoseconds> segments_;
-  std::map<std::tuple<CommunicationKind, CollectiveAlgorithm, std::int64_t, int, int>, Nanoseconds> communications_;
-  std::vector<GroupPlacement> placements_;   // of the role at work, by group; size 0: not yet known
-  std::map<int, GroupPlacement> transfers_;  // of the role at work, by peer stage
+  // Of the role at work.
+  std::map<std::tuple<CommunicationKind, CollectiveAlgorithm, GroupId, std::int64_t, std::int64_t, int>, Nanoseconds>
+      known_;
 };
+
+StepCosts priced(const Program& program, const KernelCost& kernels, CommunicationCost& communications) {
+  StepCosts costs;
+  Pricer pricer(program, kernels, communications);
+  for (const Role& role : program.roles) {
+    costs.work.push_back(pricer.role(role));
+  }
+  return costs;
+}
 
 }  // namespace
 
@@ -130,12 +145,8 @@ GroupPlacement placement(const Program& program, const Group& group, Rank rank, 
 
 StepCosts price(const Program& program, const KernelCost& kernels, const CollectiveCost& collectives,
                 const DeviceProfile& profile) {
-  const std::int64_t per_node = ranks_per_node(profile, program.mesh.ranks());
-  StepCosts costs;
-  Pricer pricer(program, kernels, collectives, per_node);
-  for (const Role& role : program.roles) {
-    costs.work.push_back(pricer.role(role));
-  }
+  PlacedCommunication communications(collectives, ranks_per_node(profile, program.mesh.ranks()));
+  StepCosts costs = priced(program, kernels, communications);
   if (const MeasuredProfile* measured = profile.measured()) {
     const Concurrency& set = measured->at(static_cast<int>(program.mesh.ranks()));
     costs.instruction_overhead = to_nanoseconds(set.instruction_overhead);
@@ -143,6 +154,16 @@ StepCosts price(const Program& program, const KernelCost& kernels, const Collect
   }
   for (const Group& group : program.groups) {
     costs.overlap.push_back(collectives.overlap(group.kind == GroupKind::kPipeline ? 2 : group.size));
+  }
+  return costs;
+}
+
+StepCosts price(const Program& program, const KernelCost& kernels, const GroupCost& groups,
+                std::int64_t ranks_per_node) {
+  GroupCommunication communications(groups, ranks_per_node);
+  StepCosts costs = priced(program, kernels, communications);
+  for (const Group& group : program.groups) {
+    costs.overlap.push_back({group.size, 1.0, 1.0});
   }
   return costs;
 }

@@ -11,6 +11,7 @@
 #include "core/units/quantity.h"
 #include "simulator/collective/collective_cost.h"
 #include "simulator/compute/kernel_cost.h"
+#include "simulator/step/communication_cost.h"
 
 namespace trainyard::simulator {
 
@@ -31,5 +32,9 @@ GroupPlacement placement(const Program& program, const Group& group, Rank rank, 
 
 StepCosts price(const Program& program, const KernelCost& kernels, const CollectiveCost& collectives,
                 const DeviceProfile& profile);
+
+// Communication by its groups' shapes on nodes of so many ranks.
+StepCosts price(const Program& program, const KernelCost& kernels, const GroupCost& groups,
+                std::int64_t ranks_per_node);
 
 }  // namespace trainyard::simulator

@@ -1,0 +1,46 @@
+// CommunicationCost: a program's communication -> time, once all its members have come.
+//
+// Two ways. By placement: kind, algorithm, payload and how many members share a node (collective_cost.h: measured
+// profiles, alpha-beta). By group: the operation, its size and the shape of its group on the machine's nodes
+// (group_cost.h: curves, or flows on the cluster's graph); the algorithm is NCCL's choice then, not the program's.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "core/program/program.h"
+#include "simulator/collective/collective_cost.h"
+#include "simulator/collective/group_cost.h"
+
+namespace trainyard::simulator {
+
+class CommunicationCost {
+ public:
+  virtual ~CommunicationCost() = default;
+  virtual Seconds time(const Program& program, const Role& role, const Communication& communication) = 0;
+};
+
+// How `members`, at least two in group order, lie: strides and counts (a run of equal strides, repeated), members
+// beside the first on its node, and groups like it on a node. Irregular members count by size and node alone.
+GroupShape shape_of(std::span<const Rank> members, std::int64_t ranks_per_node);
+
+class GroupCommunication final : public CommunicationCost {
+ public:
+  // groups must outlive it.
+  GroupCommunication(const GroupCost& groups, std::int64_t ranks_per_node)
+      : groups_(groups), per_node_(ranks_per_node) {}
+  Seconds time(const Program& program, const Role& role, const Communication& communication) override;
+
+ private:
+  // By group and the role's stage and peer: roles of a stage have groups of one shape.
+  using Key = std::tuple<GroupId, RoleId, int>;
+  const GroupShape& shape(const Program& program, const Role& role, const Communication& communication);
+  const GroupCost& groups_;
+  std::int64_t per_node_;
+  std::map<Key, GroupShape> shapes_;
+};
+
+}  // namespace trainyard::simulator
