@@ -9,6 +9,7 @@
 #include "cli/json/output.h"
 #include "cli/machine_option.h"
 #include "cli/text/table.h"
+#include "cli/topology_option.h"
 #include "cli/verbs.h"
 #include "core/document/write_file.h"
 #include "core/error.h"
@@ -18,6 +19,7 @@
 #include "core/program/program.h"
 #include "core/units/format_quantity.h"
 #include "simulator/memory/memory_estimate.h"
+#include "simulator/simulate_cluster.h"
 #include "simulator/simulate_plan.h"
 
 namespace trainyard::cli {
@@ -31,6 +33,7 @@ constexpr std::size_t kMostColumns = 5;  // roles shown side by side; --json has
 struct Options {
   std::string plan;
   MachineOption machine;
+  TopologyOption topology;
   std::string trace;
   std::string chrome;
 };
@@ -38,20 +41,45 @@ struct Options {
 struct Simulated {
   Plan plan;
   simulator::Simulation result;
+  std::optional<simulator::StepSpread> spread;  // on a graph
+  std::vector<std::string> notes;
 };
+
+[[noreturn]] void refuse(const Infeasible& infeasible, const Options& options, const std::string& machine) {
+  throw Error("can't work on " + machine + ": " + infeasible.detail, options.plan,
+              "`trainyard plan` finds layouts that can");
+}
+
+void simulate_on_graph(Simulated& simulated, const Options& options, simulator::TraceDetail detail) {
+  const Topology topology = open_topology(options.machine.cluster, options.topology);
+  const simulator::FlowGroupCost groups(topology.cluster, simulated.plan.layout.ranks(),
+                                        simulator::shipped_collective_models(),
+                                        flow_options(topology.cluster, options.topology));
+  auto outcome = simulator::simulate_on_cluster(simulated.plan, topology.profile, groups, detail);
+  if (const Infeasible* infeasible = std::get_if<Infeasible>(&outcome)) {
+    refuse(*infeasible, options, topology.profile.name);
+  }
+  auto& result = std::get<simulator::ClusterSimulation>(outcome);
+  simulated.result = std::move(result.simulation);
+  simulated.spread = result.spread;
+  simulated.notes = std::move(result.notes);
+}
 
 Simulated simulate_file(const Options& options) {
   Simulated simulated;
   simulated.plan = read_plan(options.plan);
-  const DeviceProfile profile = read_machine_option(options.machine);
   const bool slices = !options.trace.empty() || !options.chrome.empty();
-  auto outcome = simulator::simulate_plan(simulated.plan, profile,
-                                          slices ? simulator::TraceDetail::kSlices : simulator::TraceDetail::kNone);
-  if (const Infeasible* infeasible = std::get_if<Infeasible>(&outcome)) {
-    throw Error("can't work on " + profile.name + ": " + infeasible->detail, options.plan,
-                "`trainyard plan` finds layouts that can");
+  const auto detail = slices ? simulator::TraceDetail::kSlices : simulator::TraceDetail::kNone;
+  if (names_topology(options.machine.cluster)) {
+    simulate_on_graph(simulated, options, detail);
+  } else {
+    const DeviceProfile profile = read_machine_option(options.machine);
+    auto outcome = simulator::simulate_plan(simulated.plan, profile, detail);
+    if (const Infeasible* infeasible = std::get_if<Infeasible>(&outcome)) {
+      refuse(*infeasible, options, profile.name);
+    }
+    simulated.result = std::get<simulator::Simulation>(std::move(outcome));
   }
-  simulated.result = std::get<simulator::Simulation>(std::move(outcome));
   simulated.result.step.trace.provenance.version = tool_version();
   return simulated;
 }
@@ -144,6 +172,13 @@ ordered_json to_json(const Simulated& simulated) {
   object["step_time_s"] = simulated.result.estimate.step_time.si();
   object["tokens_per_second"] = simulated.result.estimate.tokens_per_second;
   object["mfu"] = simulated.result.estimate.mfu;
+  if (simulated.spread) {
+    object["spread"] = {{"seeds", simulated.spread->seeds},
+                        {"median_s", simulated.spread->median.si()},
+                        {"p5_s", simulated.spread->low.si()},
+                        {"p95_s", simulated.spread->high.si()}};
+    object["notes"] = simulated.notes;
+  }
   object["roles"] = ordered_json::array();
   for (std::size_t role = 0; role < simulated.result.program.roles.size(); ++role) {
     object["roles"].push_back(to_json(simulated.result.step.roles[role], simulated.result.program.roles[role]));
@@ -160,6 +195,10 @@ void print_simulation(const Session& session, const Simulated& simulated) {
              session.out.bold(describe(simulated.plan.layout)),
              session.out.bold(format_quantity(simulated.result.estimate.step_time)),
              simulated.result.estimate.tokens_per_second, 100.0 * simulated.result.estimate.mfu);
+  if (simulated.spread && simulated.spread->seeds > 1) {
+    fmt::print("Over {} hash seeds: {} to {} (5th and 95th percentile)\n\n", simulated.spread->seeds,
+               format_quantity(simulated.spread->low), format_quantity(simulated.spread->high));
+  }
   fmt::print("{}", times_table(simulated).text(session.out));
   if (simulated.result.program.roles.size() > kMostColumns) {
     fmt::print("and {} more roles: see --json\n", simulated.result.program.roles.size() - kMostColumns);
@@ -195,6 +234,7 @@ void add_simulate(CLI::App& app, Session& session, Action& action) {
                              "  trainyard simulate plan.json --profile profile.json --chrome timeline.json"});
   verb->add_option("PLAN", options->plan, "plan.json that `plan` wrote")->required();
   add_machine_options(*verb, options->machine);
+  add_topology_options(*verb, options->topology);
   verb->add_option("--trace", options->trace, "Write the predicted trace here")->type_name("FILE");
   verb->add_option("--chrome", options->chrome, "Write the predicted trace here, for ui.perfetto.dev")
       ->type_name("FILE");

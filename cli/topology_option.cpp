@@ -1,0 +1,78 @@
+#include "cli/topology_option.h"
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "core/cluster/builder.h"
+#include "core/document/read_file.h"
+#include "core/error.h"
+#include "core/import/open_cluster.h"
+#include "core/plan/accelerator.h"
+#include "simulator/cluster_machine.h"
+
+namespace trainyard::cli {
+
+namespace {
+
+constexpr int kMostSeeds = 1000;
+constexpr int kUsualSeeds = 5;
+
+std::filesystem::path accelerator_file(const std::string& name) {
+  for (const std::filesystem::path& file :
+       {std::filesystem::path(name), std::filesystem::path("models/accelerators") / (name + ".json")}) {
+    if (std::filesystem::is_regular_file(file)) {
+      return file;
+    }
+  }
+  throw Error("no file for the accelerator '" + name + "'", "--accelerator",
+              "give one as in models/accelerators, or run where models/accelerators/" + name + ".json is");
+}
+
+}  // namespace
+
+void add_topology_options(CLI::App& verb, TopologyOption& option) {
+  verb.add_option("--accelerator", option.accelerator,
+                  "With a fabric: its GPUs, a file as in models/accelerators; by the GPUs' name otherwise")
+      ->type_name("FILE");
+  verb.add_option("--routing", option.routing,
+                  "With a fabric: auto (adaptive on InfiniBand, hash on Ethernet), hash, adaptive, spray, static");
+  verb.add_option("--seeds", option.seeds, "With a fabric: hash seeds to price the step on; 5 by default")
+      ->check(CLI::Range(1, kMostSeeds));
+  verb.add_option("--queue-pairs", option.queue_pairs,
+                  "With a fabric: of a channel (NCCL_IB_QPS_PER_CONNECTION), which a hash spreads")
+      ->check(CLI::Range(1, 128));
+}
+
+bool names_topology(const std::string& word) {
+  std::error_code ignored;
+  if (word.empty()) {
+    return false;
+  }
+  if (!std::filesystem::is_regular_file(word, ignored)) {
+    return names_builder(word);
+  }
+  const nlohmann::json document = nlohmann::json::parse(read_text_file(word), nullptr, false);
+  return !document.is_object() || document.value("document", "") != "cluster";
+}
+
+Topology open_topology(const std::string& word, const TopologyOption& option) {
+  Topology topology;
+  topology.cluster = open_cluster(word);
+  Fabric fabric = simulator::fabric_of(topology.cluster, option.accelerator);
+  topology.profile = analytic_profile(read_accelerator(accelerator_file(fabric.accelerator)), fabric);
+  return topology;
+}
+
+simulator::FlowGroupOptions flow_options(const Cluster& cluster, const TopologyOption& option) {
+  simulator::FlowGroupOptions options = simulator::usual_flow_options(cluster);
+  if (option.routing != "auto") {
+    options.routing.kind = simulator::parse_routing_kind(option.routing, "--routing");
+  }
+  options.setup.queue_pairs = option.queue_pairs;
+  const bool draws = options.routing.kind == simulator::RoutingKind::kHash;
+  options.seeds = draws ? option.seeds.value_or(kUsualSeeds) : 1;
+  return options;
+}
+
+}  // namespace trainyard::cli
