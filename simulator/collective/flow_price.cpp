@@ -108,8 +108,9 @@ CollectiveCurve collective_curve(const CollectiveSite& site, CollectiveOp op, Fl
   return result;
 }
 
-// No measured bandwidth is more than the links': below this, the links aren't those of the curve's machines.
-constexpr double kLeastOverhead = 0.9;
+// No collective takes less than its flows do on bare links: where the curve says so, the links aren't those of its
+// machines.
+constexpr double kLeastOverhead = 1.0;
 
 WireOverhead overhead_of(const WireTime& wire, const CollectiveCurve& curve) {
   WireOverhead overhead;
@@ -247,6 +248,10 @@ CollectivePrice CollectivePricer::price(FlowAlgorithm algorithm, Bytes size) {
   };
   price.high = std::exp(width(band.high / band.bus, price.time / price.best)) * price.bus_bandwidth;
   price.low = std::exp(-width(band.bus / band.low, price.worst / price.time)) * price.bus_bandwidth;
+  // Nor does a measurement go above what bare links carry on a good seed.
+  if (const double bare = spread_of(this->wire(algorithm), {}).low; bare > 0.0) {
+    price.high = min(price.high, from_si<BytesPerSecond>(curve.wire_factor / bare));
+  }
   return price;
 }
 

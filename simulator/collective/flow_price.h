@@ -12,6 +12,8 @@
 // Interval: 4 of 5 measurements are expected between low and high:
 //   log(high/bus) = sqrt(h^2 + (z log(best seed/median))^2), and so for low, with h of the curve's class
 //   (curve_table.h); best and worst seeds are the 5th and 95th percentile, z = 1.28/1.64 makes them 10th and 90th.
+//
+// Neither t nor the interval's top is better than the flows on bare links: bus <= high <= F / w0, w0 without overheads.
 #pragma once
 
 #include <array>

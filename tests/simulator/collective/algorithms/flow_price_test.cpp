@@ -49,14 +49,50 @@ TEST(FlowPrice, AnUnloadedSymmetricClusterIsTheCurve) {
   }
 }
 
-TEST(FlowPrice, OneRankANodeIsTheCurveToo) {
+// The trees' curve, measured with 8 GPUs a node, is 47.7 GB/s; one rank a node sends 2 S over its 50 GB/s NIC, so that
+// the wire carries F/2 = 15/16 of 50 = 46.9. There the wire decides.
+TEST(FlowPrice, OneRankANodeIsTheCurveTooWhereTheWireCarriesIt) {
   for (const CollectiveOp op : {kAllReduce, kAllGather, kReduceScatter}) {
     Priced priced{RailCluster(16, 1), op};
     EXPECT_EQ(priced.pricer.site().nics, 1);
     for (const FlowAlgorithm algorithm : priced.pricer.algorithms()) {
-      EXPECT_NEAR(priced.pricer.price(algorithm, 1_GiB).time / priced.pricer.curve(algorithm).curve.time(1_GiB), 1.0,
-                  1e-3)
-          << to_string(algorithm);
+      const CollectivePrice price = priced.pricer.price(algorithm, 1_GiB);
+      const double ratio = price.time / priced.pricer.curve(algorithm).curve.time(1_GiB);
+      EXPECT_NEAR(ratio, 1.0, algorithm == kTree ? 0.02 : 1e-3) << to_string(algorithm);
+      EXPECT_GE(ratio, 1.0 - 1e-3);
+    }
+  }
+}
+
+// Links of a tenth and more of what the curves' machines have, one node and several, loaded and not: no prediction and
+// no interval above what the bare flows carry.
+TEST(FlowPrice, NeitherPriceNorIntervalGoesAboveWhatTheWireCarries) {
+  for (const double slower : {1.0, 0.9, 0.1}) {
+    for (const auto& [nodes, gpus] : {std::pair(1, 8), {4, 8}, {16, 1}, {2, 4}}) {
+      for (const CollectiveOp op : {kAllReduce, kAllGather, kAllToAll}) {
+        RailCluster rails(nodes, gpus);
+        for (std::size_t i = 0; i < rails.cluster.links().size(); ++i) {
+          Link& link = rails.cluster.link(LinkId(static_cast<std::int64_t>(i)));
+          link.bandwidth *= slower;
+          link.reverse_bandwidth *= slower;
+        }
+        Priced priced(std::move(rails), op, RoutingKind::kHash, 4);
+        for (const FlowAlgorithm algorithm : priced.pricer.algorithms()) {
+          const WireTime& wire = priced.pricer.wire(algorithm);
+          double least = wire.across.empty() ? 0.0 : wire.across.front().seconds;
+          for (const Drain& drain : wire.across) {
+            least = std::min(least, drain.seconds);
+          }
+          const double carried =
+              priced.pricer.curve(algorithm).curve.wire_factor / std::max(wire.inside.seconds, least);
+          for (const Bytes size : {64_MiB, 16_GiB}) {
+            const CollectivePrice price = priced.pricer.price(algorithm, size);
+            EXPECT_LE(price.bus_bandwidth.si(), carried * (1.0 + 1e-9)) << to_string(algorithm) << " " << nodes;
+            EXPECT_LE(price.high.si(), carried * (1.0 + 1e-9)) << to_string(algorithm) << " " << nodes;
+            EXPECT_LE(price.low, price.high);
+          }
+        }
+      }
     }
   }
 }
