@@ -1,16 +1,21 @@
 // MemoryPrice: a rank's memory at its worst moment, by cause, in closed form, for any layout.
 //
 // Quick enough to be asked of every layout of a search; the program's buffers (estimate_memory.h) give the same
-// causes exactly for the layouts that a program expresses. Equations and sources beside each cause in the source.
+// causes exactly for the layouts that a program expresses. With P a stage's parameters on a rank, N the ranks that
+// share them out, m micro-batches in flight and A the bytes that a micro-batch leaves for its backward pass:
+//
+//   parameters p P (/ N under ZeRO 3) + gradients g P (/ N from ZeRO 2 on) + optimizer (4 + 2 o) P (/ N from 1 on)
+//     + m A + the larger of the loss's logits and of a weight's gradient + what is gathered and bucketed + runtime
+//
+// (Rajbhandari et al. 2020, section 3; Korthikanti et al. 2022, sections 4 and 5; Megatron-LM's
+// theoretical_memory_usage.py.) Equations of A: activation_memory.h; of m: in_flight.h.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 #include "core/layout/layout.h"
-#include "core/plan/infeasible.h"
 #include "core/units/count.h"
 #include "simulator/throughput/step_model.h"
 
@@ -25,7 +30,7 @@ enum class MemoryUse : std::uint8_t {
   kBuckets,       // gradients and parameters on their way
   kLogits,        // over the vocabulary, and their gradient
   kCommunicator,  // NCCL's channels
-  kPadding,       // vocabulary, buckets and experts rounded up
+  kPadding,       // vocabulary rounded up
   kWorkspace,     // kernels' scratch, context of the runtime
   kFragmentation,
 };
@@ -34,11 +39,14 @@ std::string_view to_string(MemoryUse use);  // "parameters", ...
 
 struct MemoryPrice {
   std::array<ByteCount, kMemoryUses> by_use{};
-  ByteCount total;
-  int stage = 0;  // whose ranks need most
+  ByteCount total;      // what the device must have: nvidia-smi's figure
+  ByteCount allocated;  // of it in tensors: torch.cuda.max_memory_allocated()
+  int stage = 0;        // whose ranks need most
+
+  ByteCount of(MemoryUse use) const { return by_use.at(static_cast<std::size_t>(use)); }
 };
 
-// Of the worst stage.
+// Of the worst stage. For many layouts of one workload see MemoryModel.
 MemoryPrice price_memory(const Workload& workload, const Machine& machine, const Layout& layout);
 
 }  // namespace trainyard::simulator

@@ -1,0 +1,84 @@
+#include "simulator/memory/activation_memory.h"
+
+namespace trainyard::simulator {
+
+namespace {
+
+constexpr double kScoreBytes = 5.0;
+constexpr double kStatisticBytes = 4.0;  // of a row of scores, for flash's backward
+constexpr double kRouterBytes = 8.0;     // logits and probabilities, fp32
+
+double as_double(std::int64_t n) { return static_cast<double>(n); }
+
+struct Sizes {
+  double activation;
+  double input;
+  double tensor;  // degree
+  double norms;   // ranks that share the tokens of norms
+};
+
+// Latent attention's products that every rank has whole give latents, which a norm reads and a product takes.
+double attention_bytes(const AttentionShape& attention, const Sizes& sizes, const MemoryHabits& habits,
+                       bool scores_again, double sequence) {
+  double bytes = 0.0;
+  for (const ProductShape& product : attention.inputs) {
+    bytes += product.cut == TensorCut::kWhole
+                 ? (sizes.activation + sizes.input) * as_double(product.outputs) / sizes.norms
+                 : sizes.activation * as_double(product.outputs) / sizes.tensor;
+  }
+  if (attention.inputs.size() > 1) {  // queries and keys put together from their parts
+    bytes += 2.0 * sizes.activation * as_double(attention.query_elements()) / sizes.tensor;
+  }
+  bytes += sizes.activation * as_double(attention.output_elements()) / sizes.tensor;
+  const double heads = as_double(attention.heads) / sizes.tensor;
+  bytes += heads * (habits.unfused_attention ? (scores_again ? 0.0 : kScoreBytes * sequence) : kStatisticBytes);
+  return bytes;
+}
+
+double feed_forward_bytes(const FeedForwardShape& shape, const Sizes& sizes, double cut) {
+  const double up = as_double(shape.gated ? 2 * shape.width : shape.width);
+  return (sizes.activation * up + sizes.input * as_double(shape.width)) / cut;
+}
+
+double experts_bytes(const ExpertsShape& experts, std::int64_t hidden, const Layout& layout, const Sizes& sizes) {
+  const double imbalance = experts.capacity_factor ? *experts.capacity_factor : experts.imbalance;
+  const double tokens = as_double(experts.experts_per_token) * imbalance * layout.expert_tensor / sizes.tensor;
+  double bytes = kRouterBytes * as_double(experts.experts) / sizes.norms;
+  bytes += tokens * ((sizes.activation + sizes.input) * as_double(hidden) +
+                     feed_forward_bytes(experts.expert, sizes, layout.expert_tensor));
+  if (experts.shared) {
+    bytes += feed_forward_bytes(*experts.shared, sizes, sizes.tensor);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+double activation_size(DataType compute) {
+  return compute == DataType::kFp32 || compute == DataType::kTf32 ? 4.0 : 2.0;
+}
+
+double product_input_size(DataType compute) {
+  return size_of(compute) < 2 ? stored_bytes(compute) : activation_size(compute);
+}
+
+ActivationBytes activation_bytes(const LayerShape& layer, const Layout& layout, const MemoryHabits& habits,
+                                 double sequence) {
+  const Sizes sizes{activation_size(layout.compute_type), product_input_size(layout.compute_type),
+                    static_cast<double>(layout.tensor),
+                    layout.sequence_parallel ? static_cast<double>(layout.tensor) : 1.0};
+  const double hidden = as_double(layer.hidden) / sizes.norms;
+  ActivationBytes bytes;
+  bytes.input = sizes.activation * hidden;
+  bytes.all = (layer.parallel_branches ? 1.0 : 2.0) * sizes.activation * hidden + layer.norms * sizes.input * hidden;
+  bytes.all += attention_bytes(layer.attention, sizes, habits, layout.recompute == Recompute::kSelective, sequence);
+  if (layer.feed_forward) {
+    bytes.all += feed_forward_bytes(*layer.feed_forward, sizes, sizes.tensor);
+  }
+  if (layer.experts) {
+    bytes.all += experts_bytes(*layer.experts, layer.hidden, layout, sizes);
+  }
+  return bytes;
+}
+
+}  // namespace trainyard::simulator

@@ -1,0 +1,351 @@
+#include "simulator/memory/memory_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "simulator/memory/activation_memory.h"
+#include "simulator/memory/in_flight.h"
+
+namespace trainyard::simulator {
+
+namespace {
+
+// Of one communicator: channels of 4 MiB a direction and peer (NCCL_BUFFSIZE), 16 to 32 of them.
+constexpr double kCommunicatorBytes = 0.4 * 0x1p30;
+constexpr int kUsualCommunicators = 5;  // that runtime_memory of the accelerators' files includes
+// A weight's gradient before it is added to the sum: 16-bit and on its way to fp32. Fits the peaks of Megatron-LM
+// runs with large feed-forwards (SimuMax, B200).
+constexpr double kWeightGradientBytes = 4.0;
+constexpr double kVocabularyMultiple = 128.0;  // times tp: Megatron-LM, make-vocab-size-divisible-by
+constexpr double kMasterBytes = 4.0;           // fp32 weights beside 16-bit ones (Micikevicius et al. 2017)
+constexpr double kLayersAtWork = 2.0;          // this one and the next, where layers come and go
+
+double as_double(std::int64_t n) { return static_cast<double>(n); }
+
+ByteCount bytes(double n) { return ByteCount(static_cast<std::int64_t>(std::ceil(n))); }
+
+// Ranks that share out what ZeRO shares out.
+double shards(const Layout& layout, double ranks) {
+  return layout.shard_group ? std::min<double>(*layout.shard_group, ranks) : ranks;
+}
+
+int communicators(const Layout& layout) {
+  const auto one = [](bool used) { return used ? 1 : 0; };
+  return one(layout.tensor > 1) + one(layout.context > 1) + one(layout.data * layout.context > 1) +
+         one(layout.pipeline > 1) + one(layout.expert > 1) + one(layout.expert_tensor > 1);
+}
+
+// Bytes on a rank per parameter that it would hold without ZeRO.
+struct ParameterBytes {
+  double parameters = 0.0;
+  double gradients = 0.0;
+  double optimizer = 0.0;
+  double sum() const { return parameters + gradients + optimizer; }
+};
+
+ParameterBytes parameter_bytes(const Layout& layout, double shard_ranks, const MemoryHabits& habits) {
+  const auto shared = [&](int from_stage, double size) {
+    return layout.zero_stage >= from_stage ? size / shard_ranks : size;
+  };
+  ParameterBytes result;
+  result.parameters = shared(3, stored_bytes(layout.parameter_type));
+  result.gradients = shared(2, stored_bytes(layout.gradient_type) + habits.gradient_copy_bytes);
+  const double master = layout.parameter_type == DataType::kFp32 ? 0.0 : kMasterBytes;
+  result.optimizer = layout.offload.optimizer ? 0.0 : shared(1, master + 2.0 * stored_bytes(layout.optimizer_type));
+  return result;
+}
+
+}  // namespace
+
+// What a layout makes of a layer, per rank.
+struct MemoryModel::Costs {
+  ParameterBytes dense;
+  ParameterBytes expert;
+  std::array<double, kMostKinds> dense_parameters{};
+  std::array<double, kMostKinds> expert_parameters{};
+  std::array<double, kMostKinds> state{};  // parameters, gradients, optimizer
+  std::array<double, kMostKinds> kept{};   // activations of a micro-batch
+  double input = 0.0;                      // of a recomputed layer, of a micro-batch
+  double largest_kept = 0.0;               // of a layer
+  double largest_layer = 0.0;              // parameters
+  double largest_weight = 0.0;
+  double table = 0.0;  // parameters of the embedding or the head, without padding
+  double padded = 0.0;
+  double logits = 0.0;  // bytes
+  double multi_token_dense = 0.0;
+  double multi_token_expert = 0.0;
+  double multi_token_kept = 0.0;
+};
+
+// What a stage holds.
+struct MemoryModel::Stage {
+  int index = 0;
+  std::array<double, kMostKinds> layers{};
+  std::array<double, kMostKinds> again{};  // of them, recomputed
+  int embeds = 0;
+  int heads = 0;
+  double in_flight = 1.0;
+};
+
+MemoryModel::Parameters MemoryModel::parameters_of(const LayerShape& layer) {
+  Parameters result;
+  const auto add = [&](const ProductShape& product) {
+    (product.cut == TensorCut::kWhole ? result.whole : result.tensor) += as_double(product.parameters());
+    if (product.cut != TensorCut::kWhole) {
+      result.largest = std::max(result.largest, as_double(product.weights()));
+    }
+  };
+  for (const ProductShape& product : layer.attention.inputs) {
+    add(product);
+  }
+  add(layer.attention.output);
+  if (layer.feed_forward) {
+    add(layer.feed_forward->up);
+    add(layer.feed_forward->down);
+  }
+  if (layer.experts) {
+    add(layer.experts->router);
+    result.expert = as_double(layer.experts->experts * layer.experts->expert.parameters());
+    result.largest_expert = as_double(layer.experts->experts * layer.experts->expert.up.weights());
+    if (layer.experts->shared) {
+      add(layer.experts->shared->up);
+      add(layer.experts->shared->down);
+    }
+  }
+  const double norm = layer.normalization == Normalization::kLayer ? 2.0 : 1.0;
+  result.whole += layer.norms * norm * as_double(layer.hidden) + as_double(layer.attention.norm_elements);
+  result.tensor += as_double(layer.attention.sinks);
+  return result;
+}
+
+MemoryModel::MemoryModel(const Workload& workload, const Machine& machine, const MemoryHabits& habits)
+    : shape_(model_shape(workload.model)),
+      kinds_(shape_.kinds.size()),
+      sequence_(as_double(workload.sequence)),
+      habits_(habits),
+      available_(machine.accelerator.memory.value) {
+  check(kinds_ <= kMostKinds, "a layer has experts or not, a window or not");
+  for (std::size_t kind = 0; kind < kinds_; ++kind) {
+    parameters_.at(kind) = parameters_of(shape_.kinds[kind]);
+  }
+  before_.resize(shape_.kind_of_layer.size() + 1);
+  for (std::size_t layer = 0; layer < shape_.kind_of_layer.size(); ++layer) {
+    before_[layer + 1] = before_[layer];
+    ++before_[layer + 1].at(static_cast<std::size_t>(shape_.kind_of_layer[layer]));
+  }
+  if (shape_.multi_token) {
+    multi_token_ = parameters_of(shape_.multi_token->layer);
+    multi_token_.tensor += as_double(shape_.multi_token->projection.parameters());
+  }
+  const double runtime = as_double(machine.accelerator.runtime_memory.value.value());
+  runtime_ = std::max(0.0, runtime - kUsualCommunicators * kCommunicatorBytes);
+}
+
+MemoryModel::Costs MemoryModel::costs_of(const Layout& layout) const {
+  Costs costs;
+  const double tensor = layout.tensor;
+  const double experts_cut = static_cast<double>(layout.expert) * layout.expert_tensor;
+  const double replicas = static_cast<double>(layout.data) * layout.context;
+  costs.dense = parameter_bytes(layout, shards(layout, replicas), habits_);
+  costs.expert =
+      parameter_bytes(layout, shards(layout, std::max(1.0, replicas * tensor / experts_cut)), habits_);
+  const double tokens = as_double(layout.micro_batch) * sequence_ / layout.context;
+  const auto local = [&](const Parameters& p) { return p.tensor / tensor + p.whole; };
+  for (std::size_t kind = 0; kind < kinds_; ++kind) {
+    const Parameters& p = parameters_.at(kind);
+    const double dense = local(p);
+    const double expert = p.expert / experts_cut;
+    const ActivationBytes activations = activation_bytes(shape_.kinds[kind], layout, habits_, sequence_);
+    costs.dense_parameters.at(kind) = dense;
+    costs.expert_parameters.at(kind) = expert;
+    costs.state.at(kind) = dense * costs.dense.sum() + expert * costs.expert.sum();
+    costs.kept.at(kind) = tokens * activations.all;
+    costs.input = tokens * activations.input;
+    costs.largest_kept = std::max(costs.largest_kept, costs.kept.at(kind));
+    costs.largest_layer = std::max(costs.largest_layer, dense + expert);
+    costs.largest_weight =
+        std::max(costs.largest_weight, std::max(p.largest / tensor, p.largest_expert / experts_cut));
+  }
+  const double vocabulary = as_double(shape_.head.outputs);
+  const double multiple = kVocabularyMultiple * tensor;
+  const double padded = std::ceil(vocabulary / multiple) * multiple;
+  costs.table = vocabulary * as_double(shape_.head.inputs) / tensor;
+  costs.padded = (padded - vocabulary) * as_double(shape_.head.inputs) / tensor;
+  costs.logits = habits_.logit_bytes * tokens * padded / tensor;
+  if (shape_.multi_token) {
+    const double blocks = as_double(shape_.multi_token->blocks);
+    costs.multi_token_dense = blocks * local(multi_token_);
+    costs.multi_token_expert = blocks * multi_token_.expert / experts_cut;
+    costs.multi_token_kept =
+        blocks * tokens * activation_bytes(shape_.multi_token->layer, layout, habits_, sequence_).all;
+    costs.logits *= 1.0 + blocks;
+  }
+  return costs;
+}
+
+void MemoryModel::add_chunk(Stage& stage, const Layout& layout, std::int64_t chunk, std::int64_t chunks) const {
+  const auto layers = static_cast<std::int64_t>(shape_.kind_of_layer.size());
+  std::int64_t begin = chunk * layers / chunks;
+  std::int64_t end = (chunk + 1) * layers / chunks;
+  if (!layout.chunk_layers.empty()) {
+    begin = 0;
+    for (std::int64_t i = 0; i < chunk; ++i) {
+      begin += layout.chunk_layers[static_cast<std::size_t>(i)];
+    }
+    end = begin + layout.chunk_layers[static_cast<std::size_t>(chunk)];
+  }
+  const auto& from = before_[static_cast<std::size_t>(begin)];
+  const auto& to = before_[static_cast<std::size_t>(end)];
+  const std::int64_t every = layout.recompute_every;
+  const double again = layout.recompute == Recompute::kFull && end > begin
+                           ? as_double((end - begin + every - 1) / every) / as_double(end - begin)
+                           : 0.0;
+  for (std::size_t kind = 0; kind < kinds_; ++kind) {
+    const double count = to.at(kind) - from.at(kind);
+    stage.layers.at(kind) += count;
+    stage.again.at(kind) += count * again;
+  }
+  stage.embeds += chunk == 0 ? 1 : 0;
+  stage.heads += chunk == chunks - 1 ? 1 : 0;
+}
+
+MemoryModel::Stage MemoryModel::stage_of(const Layout& layout, int stage) const {
+  Stage result;
+  result.index = stage;
+  result.in_flight = micro_batches_in_flight(layout, stage);
+  const std::int64_t p = layout.pipeline;
+  const std::int64_t v = layout.chunks_per_stage;
+  if (layout.schedule == ScheduleKind::kDualPipe && p > 1) {
+    add_chunk(result, layout, stage, p);
+    add_chunk(result, layout, p - 1 - stage, p);
+    return result;
+  }
+  if (layout.schedule == ScheduleKind::kZeroBubbleV && p > 1) {
+    add_chunk(result, layout, stage, 2 * p);
+    add_chunk(result, layout, 2 * p - 1 - stage, 2 * p);
+    return result;
+  }
+  for (std::int64_t local = 0; local < v; ++local) {
+    add_chunk(result, layout, local * p + stage, p * v);
+  }
+  return result;
+}
+
+MemoryPrice MemoryModel::priced(const Layout& layout, const Costs& costs, const Stage& stage) const {
+  std::array<double, kMemoryUses> use{};
+  const auto at = [&use](MemoryUse which) -> double& { return use.at(static_cast<std::size_t>(which)); };
+  double dense = 0.0;
+  double expert = 0.0;
+  double kept = 0.0;
+  double at_work = 0.0;
+  for (std::size_t kind = 0; kind < kinds_; ++kind) {
+    dense += stage.layers.at(kind) * costs.dense_parameters.at(kind);
+    expert += stage.layers.at(kind) * costs.expert_parameters.at(kind);
+    kept += (stage.layers.at(kind) - stage.again.at(kind)) * costs.kept.at(kind) + stage.again.at(kind) * costs.input;
+    if (stage.again.at(kind) > 0.0) {
+      at_work = std::max(at_work, costs.kept.at(kind) - costs.input);
+    }
+  }
+  const bool one_table = shape_.tied_embeddings && stage.embeds > 0 && stage.heads > 0 && layout.pipeline == 1;
+  const int tables = one_table ? 1 : stage.embeds + stage.heads;
+  dense += tables * costs.table;
+  if (stage.embeds > 0) {
+    dense += as_double(shape_.position_parameters);
+  }
+  if (stage.heads > 0) {
+    dense += costs.multi_token_dense;
+    expert += costs.multi_token_expert;
+    kept += costs.multi_token_kept;
+  }
+  const double whole = dense + expert;
+  at(MemoryUse::kParameters) = dense * costs.dense.parameters + expert * costs.expert.parameters;
+  if (layout.offload.parameters) {
+    const double resident = std::min(1.0, kLayersAtWork * costs.largest_layer / std::max(whole, 1.0));
+    at(MemoryUse::kParameters) *= resident;
+  }
+  at(MemoryUse::kGradients) = dense * costs.dense.gradients + expert * costs.expert.gradients;
+  at(MemoryUse::kOptimizer) = dense * costs.dense.optimizer + expert * costs.expert.optimizer;
+  at(MemoryUse::kPadding) = tables * costs.padded * costs.dense.sum();
+  double activations = stage.in_flight * kept + at_work;
+  if (layout.offload.activations) {
+    activations = std::min(activations, kLayersAtWork * costs.largest_kept + at_work);
+  }
+  at(MemoryUse::kActivations) = activations;
+  const double gradient = stored_bytes(layout.gradient_type);
+  if (layout.zero_stage == 3) {
+    const double element = std::min(stored_bytes(layout.parameter_type), stored_bytes(layout.communication_type));
+    const bool keeps = habits_.keeps_gathered && layout.pipeline > 1;
+    const double table = tables > 0 ? std::max(costs.table, costs.largest_layer) : costs.largest_layer;
+    at(MemoryUse::kGathered) = keeps ? whole * (element + gradient) : (costs.largest_layer + table) * element;
+    at(MemoryUse::kBuckets) = keeps ? 0.0 : kLayersAtWork * costs.largest_layer * gradient;
+  } else if (layout.zero_stage == 2) {
+    at(MemoryUse::kBuckets) = std::min(whole * gradient, 2.0 * as_double(layout.bucket_bytes.value()));
+  }
+  at(MemoryUse::kLogits) = stage.heads > 0 ? costs.logits : 0.0;
+  const double scratch = std::max(0.0, kWeightGradientBytes * costs.largest_weight - at(MemoryUse::kLogits));
+  at(MemoryUse::kWorkspace) = scratch;
+  double allocated = 0.0;
+  for (const double amount : use) {
+    allocated += amount;
+  }
+  at(MemoryUse::kFragmentation) = habits_.fragmentation * allocated;
+  at(MemoryUse::kCommunicator) = communicators(layout) * kCommunicatorBytes;
+  at(MemoryUse::kWorkspace) += runtime_;
+  MemoryPrice price;
+  price.stage = stage.index;
+  price.allocated = bytes(allocated);
+  for (std::size_t i = 0; i < use.size(); ++i) {
+    price.by_use.at(i) = bytes(use.at(i));
+    price.total += price.by_use.at(i);
+  }
+  return price;
+}
+
+MemoryPrice MemoryModel::price(const Layout& layout) const {
+  const Costs costs = costs_of(layout);
+  // A bound on what a stage needs, without breaking it up: the largest is looked at closely.
+  Stage worst;
+  double most = -1.0;
+  for (int index = 0; index < layout.pipeline; ++index) {
+    const Stage stage = stage_of(layout, index);
+    double need = 0.0;
+    double kept = stage.heads > 0 ? costs.multi_token_kept : 0.0;
+    for (std::size_t kind = 0; kind < kinds_; ++kind) {
+      need += stage.layers.at(kind) * costs.state.at(kind);
+      kept += (stage.layers.at(kind) - stage.again.at(kind)) * costs.kept.at(kind) + stage.again.at(kind) * costs.input;
+    }
+    need += stage.in_flight * kept;
+    need += (stage.embeds + stage.heads) * (costs.table + costs.padded) * costs.dense.sum();
+    if (stage.heads > 0) {
+      need += std::max(costs.logits, kWeightGradientBytes * costs.largest_weight);
+      need += costs.multi_token_dense * costs.dense.sum() + costs.multi_token_expert * costs.expert.sum();
+    } else {
+      need += kWeightGradientBytes * costs.largest_weight;
+    }
+    if (need > most) {
+      most = need;
+      worst = stage;
+    }
+  }
+  return priced(layout, costs, worst);
+}
+
+std::optional<Infeasible> exceeds_memory(const MemoryPrice& price, const Layout& layout, ByteCount available) {
+  if (price.total <= available) {
+    return std::nullopt;
+  }
+  const auto gibibytes = [](ByteCount amount) { return as_double(amount.value()) / 0x1p30; };
+  const auto largest = std::max_element(price.by_use.begin(), price.by_use.end());
+  const auto cause = static_cast<MemoryUse>(largest - price.by_use.begin());
+  const std::int64_t rank = price.stage * (layout.ranks() / layout.pipeline);
+  return Infeasible{InfeasibleReason::kMemory,
+                    fmt::format("stage {} (rank {}) needs {:.1f} GiB of {:.1f} GiB; most of it, {:.1f} GiB, for {}",
+                                price.stage, rank, gibibytes(price.total), gibibytes(available),
+                                gibibytes(*largest), to_string(cause)),
+                    price.total, available};
+}
+
+}  // namespace trainyard::simulator
