@@ -150,8 +150,7 @@ MemoryModel::Costs MemoryModel::costs_of(const Layout& layout) const {
   const double experts_cut = static_cast<double>(layout.expert) * layout.expert_tensor;
   const double replicas = static_cast<double>(layout.data) * layout.context;
   costs.dense = parameter_bytes(layout, shards(layout, replicas), habits_);
-  costs.expert =
-      parameter_bytes(layout, shards(layout, std::max(1.0, replicas * tensor / experts_cut)), habits_);
+  costs.expert = parameter_bytes(layout, shards(layout, std::max(1.0, replicas * tensor / experts_cut)), habits_);
   const double tokens = as_double(layout.micro_batch) * sequence_ / layout.context;
   const auto local = [&](const Parameters& p) { return p.tensor / tensor + p.whole; };
   for (std::size_t kind = 0; kind < kinds_; ++kind) {
@@ -166,8 +165,7 @@ MemoryModel::Costs MemoryModel::costs_of(const Layout& layout) const {
     costs.input = tokens * activations.input;
     costs.largest_kept = std::max(costs.largest_kept, costs.kept.at(kind));
     costs.largest_layer = std::max(costs.largest_layer, dense + expert);
-    costs.largest_weight =
-        std::max(costs.largest_weight, std::max(p.largest / tensor, p.largest_expert / experts_cut));
+    costs.largest_weight = std::max(costs.largest_weight, std::max(p.largest / tensor, p.largest_expert / experts_cut));
   }
   const double vocabulary = as_double(shape_.head.outputs);
   const double multiple = kVocabularyMultiple * tensor;
@@ -256,7 +254,7 @@ MemoryPrice MemoryModel::priced(const Layout& layout, const Costs& costs, const 
     dense += as_double(shape_.position_parameters);
   }
   if (stage.heads > 0) {
-    dense += costs.multi_token_dense;
+    dense += as_double(shape_.final_norm_parameters) + costs.multi_token_dense;
     expert += costs.multi_token_expert;
     kept += costs.multi_token_kept;
   }
@@ -341,11 +339,11 @@ std::optional<Infeasible> exceeds_memory(const MemoryPrice& price, const Layout&
   const auto largest = std::max_element(price.by_use.begin(), price.by_use.end());
   const auto cause = static_cast<MemoryUse>(largest - price.by_use.begin());
   const std::int64_t rank = price.stage * (layout.ranks() / layout.pipeline);
-  return Infeasible{InfeasibleReason::kMemory,
-                    fmt::format("stage {} (rank {}) needs {:.1f} GiB of {:.1f} GiB; most of it, {:.1f} GiB, for {}",
-                                price.stage, rank, gibibytes(price.total), gibibytes(available),
-                                gibibytes(*largest), to_string(cause)),
-                    price.total, available};
+  return Infeasible{
+      InfeasibleReason::kMemory,
+      fmt::format("stage {} (rank {}) needs {:.1f} GiB of {:.1f} GiB; most of it, {:.1f} GiB, for {}", price.stage,
+                  rank, gibibytes(price.total), gibibytes(available), gibibytes(*largest), to_string(cause)),
+      price.total, available};
 }
 
 }  // namespace trainyard::simulator

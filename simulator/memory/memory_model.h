@@ -52,7 +52,7 @@ class MemoryModel {
   ModelShape shape_;
   std::size_t kinds_ = 0;
   std::array<Parameters, kMostKinds> parameters_{};
-  Parameters multi_token_;                         // of all such blocks
+  Parameters multi_token_;                                    // of all such blocks
   std::vector<std::array<std::int32_t, kMostKinds>> before_;  // layers of each kind before this one
   double sequence_ = 0.0;
   MemoryHabits habits_;

@@ -55,15 +55,6 @@ TEST_F(PublishedMemoryTest, PeaksAreWithinSevenPerCent) {
     bias += error;
     most = std::max(most, std::abs(error));
     ++rows;
-    if (std::getenv("SHOW") != nullptr) {
-      std::printf("%-70s %7.2f %7.2f %+6.1f %% stage %d", row.id.c_str(),
-                  static_cast<double>(row.measured->value()) / 0x1p30,
-                  static_cast<double>(predicted.value()) / 0x1p30, 100 * error, priced.stage);
-      for (int use = 0; use < kMemoryUses; ++use) {
-        std::printf(" %.1f", static_cast<double>(priced.by_use.at(static_cast<std::size_t>(use)).value()) / 0x1p30);
-      }
-      std::printf("\n");
-    }
   }
   std::printf("%d rows: mean error %.1f %%, bias %+.1f %%, max %.1f %%\n", rows, 100 * sum / rows, 100 * bias / rows,
               100 * most);

@@ -129,9 +129,10 @@ Layout read_layout(const json& row) {
   layout.chunks_per_stage = degree(row, "vpp");
   layout.sequence_parallel = has(row, "sequence_parallel") && row.at("sequence_parallel").get<bool>();
   layout.micro_batch = degree(row, "micro_batch");
-  layout.accumulation = has(row, "grad_accum") ? row.at("grad_accum").get<std::int64_t>()
-                                               : std::max<std::int64_t>(1, row.at("global_batch").get<std::int64_t>() /
-                                                                               (layout.micro_batch * layout.data));
+  layout.accumulation =
+      has(row, "grad_accum")
+          ? row.at("grad_accum").get<std::int64_t>()
+          : std::max<std::int64_t>(1, row.at("global_batch").get<std::int64_t>() / (layout.micro_batch * layout.data));
   if (mentions(row, "recompute", "full") || mentions(row, "recompute", "moe")) {  // experts hold most
     layout.recompute = Recompute::kFull;
   } else if (mentions(row, "recompute", "selective")) {
@@ -191,7 +192,8 @@ std::vector<PublishedMemory> read_published_memory(const std::filesystem::path& 
     balance_ends(*model, entry.layout);
     read_habits(row, entry);
     entry.complete = has(parallelism, "micro_batch") && has(parallelism, "vpp") && has(parallelism, "recompute") &&
-                     !mentions(parallelism, "recompute", "unknown");
+                     !mentions(parallelism, "recompute", "unknown") &&
+                     !(model->experts && mentions(parallelism, "recompute", "selective"));  // of modules of its own
     const json& hardware = row.at("hardware");
     const double gigabytes = has(hardware, "gpu_memory_GB") ? hardware.at("gpu_memory_GB").get<double>() : 80.0;
     entry.device = ByteCount(static_cast<std::int64_t>(gigabytes * 0x1p30));
