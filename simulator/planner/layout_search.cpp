@@ -1,0 +1,200 @@
+#include "simulator/planner/layout_search.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "simulator/memory/memory_model.h"
+#include "simulator/planner/best_layouts.h"
+#include "simulator/planner/step_bound.h"
+
+namespace trainyard::simulator {
+namespace {
+
+constexpr std::size_t kBatch = 32;  // blocks whose findings the next batch prunes with
+
+// What a block gave.
+struct BlockFindings {
+  BestLayouts best;
+  ParetoFront pareto;
+  std::int64_t considered = 0;
+  std::int64_t feasible = 0;
+  std::int64_t pruned = 0;
+  std::int64_t too_large = 0;
+  std::optional<MemoryPrice> nearest;
+  Layout nearest_layout;
+};
+
+class Search {
+ public:
+  Search(const SearchRequest& request, const PricerFactory& pricers)
+      : request_(request),
+        memory_(request.space.workload, request.machine, request.habits),
+        bound_(request.space.workload, request.machine, request.space.base, request.best_share),
+        best_(request.keep) {
+    for (int i = 0; i < std::max(1, request.threads); ++i) {
+      pricers_.push_back(pricers());
+    }
+  }
+
+  SearchResult run(const std::function<void(const SearchProgress&)>& progress, const std::stop_token& stop) {
+    LayoutBlocks blocks = layout_blocks(request_.space);
+    result_.impossible = std::move(blocks.impossible);
+    result_.available = memory_.available();
+    blocks_ = std::move(blocks.blocks);
+    order_by_bound();
+    for (std::size_t begin = 0; begin < order_.size(); begin += kBatch) {
+      if (stop.stop_requested()) {
+        result_.stopped = true;
+        break;
+      }
+      const std::size_t end = std::min(begin + kBatch, order_.size());
+      run_batch(begin, end);
+      if (progress) {
+        progress({static_cast<std::int64_t>(order_.size()), static_cast<std::int64_t>(end), result_.considered});
+      }
+    }
+    result_.best = best_.sorted();
+    result_.pareto = pareto_.points();
+    return std::move(result_);
+  }
+
+ private:
+  void order_by_bound() {
+    order_.resize(blocks_.size());
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    std::vector<double> bounds;
+    for (const LayoutBlock& block : blocks_) {
+      Layout best = block;  // no bubble, nothing again
+      best.recompute = Recompute::kNone;
+      best.chunks_per_stage = std::max(1, request_.space.limits.max_chunks);
+      bounds.push_back(bound_.of(best).si());
+    }
+    std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) { return bounds[a] < bounds[b]; });
+  }
+
+  // Threads take blocks of the batch as they come; what they find is put together in the blocks' order.
+  void run_batch(std::size_t begin, std::size_t end) {
+    std::vector<BlockFindings> findings;
+    for (std::size_t i = begin; i < end; ++i) {
+      findings.push_back(BlockFindings{.best = BestLayouts(request_.keep)});
+    }
+    std::atomic<std::size_t> next{begin};
+    std::vector<std::exception_ptr> failures(pricers_.size());
+    const auto work = [&](std::size_t worker) {
+      try {
+        for (std::size_t i = next++; i < end; i = next++) {
+          search_block(order_[i], *pricers_[worker], findings[i - begin]);
+        }
+      } catch (...) {
+        failures[worker] = std::current_exception();
+      }
+    };
+    {
+      std::vector<std::jthread> threads;
+      for (std::size_t worker = 1; worker < pricers_.size(); ++worker) {
+        threads.emplace_back(work, worker);
+      }
+      work(0);
+    }
+    for (const std::exception_ptr& failure : failures) {
+      if (failure) {
+        std::rethrow_exception(failure);
+      }
+    }
+    for (BlockFindings& found : findings) {
+      merge(found);
+    }
+  }
+
+  void search_block(std::size_t block, LayoutPricer& pricer, BlockFindings& found) const {
+    const LayoutBlock& degrees = blocks_[block];
+    const std::vector<LayoutVariant> variants = block_variants(request_.space, degrees);
+    for (std::size_t variant = 0; variant < variants.size(); ++variant) {
+      for_each_layout(request_.space, degrees, variants[variant], [&](const Layout& layout, std::int64_t ordinal) {
+        if (request_.wanted && !request_.wanted(layout)) {
+          return;
+        }
+        consider(layout, {static_cast<std::int64_t>(block), static_cast<std::int64_t>(variant), ordinal}, pricer,
+                 found);
+      });
+    }
+  }
+
+  struct Place {
+    std::int64_t block, variant, ordinal;
+  };
+
+  void consider(const Layout& layout, const Place& place, LayoutPricer& pricer, BlockFindings& found) const {
+    ++found.considered;
+    const MemoryPrice memory = memory_.price(layout);
+    if (memory.total > memory_.available()) {
+      ++found.too_large;
+      if (!found.nearest || memory.total < found.nearest->total) {
+        found.nearest = memory;
+        found.nearest_layout = layout;
+      }
+      return;
+    }
+    ++found.feasible;
+    if (request_.prune && hopeless(bound_.of(layout), memory.total, found)) {
+      ++found.pruned;
+      return;
+    }
+    const StepPrice step = pricer.price(layout);
+    if (!found.best.takes(step.step_time) && !found.pareto.takes(step.step_time, memory.total)) {
+      return;
+    }
+    RankedLayout ranked{layout, step, memory, place.block, place.variant, place.ordinal};
+    found.pareto.add(ranked);
+    found.best.add(std::move(ranked));
+  }
+
+  // Neither among the best nor on the front, by what earlier batches and this block have shown.
+  bool hopeless(Seconds bound, ByteCount memory, const BlockFindings& found) const {
+    return (!best_.takes(bound) || !found.best.takes(bound)) &&
+           (pareto_.beats(bound, memory) || found.pareto.beats(bound, memory));
+  }
+
+  void merge(BlockFindings& found) {
+    result_.considered += found.considered;
+    result_.feasible += found.feasible;
+    result_.pruned += found.pruned;
+    result_.too_large += found.too_large;
+    if (found.nearest && (!result_.nearest_miss || found.nearest->total < *result_.nearest_miss->needed)) {
+      result_.nearest_miss = exceeds_memory(*found.nearest, found.nearest_layout, memory_.available());
+      result_.nearest_layout = found.nearest_layout;
+    }
+    for (RankedLayout& ranked : found.best.sorted()) {
+      best_.add(std::move(ranked));
+    }
+    for (const RankedLayout& ranked : found.pareto.points()) {
+      pareto_.add(ranked);
+    }
+  }
+
+  const SearchRequest& request_;
+  MemoryModel memory_;
+  StepBound bound_;
+  std::vector<std::unique_ptr<LayoutPricer>> pricers_;
+  std::vector<LayoutBlock> blocks_;
+  std::vector<std::size_t> order_;
+  BestLayouts best_;
+  ParetoFront pareto_;
+  SearchResult result_;
+};
+
+}  // namespace
+
+SearchResult search_layouts(const SearchRequest& request, const PricerFactory& pricers,
+                            const std::function<void(const SearchProgress&)>& progress, const std::stop_token& stop) {
+  return Search(request, pricers).run(progress, stop);
+}
+
+}  // namespace trainyard::simulator
