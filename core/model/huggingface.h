@@ -8,13 +8,14 @@
 
 namespace trainyard {
 
-// Throws Error with file and JSON pointer for anything it can't train faithfully: another model_type,
-// biases, an activation other than silu, an unknown rope type, sizes that don't divide. Keys that don't
-// change the computation (architectures, torch_dtype, token ids, ...) are accepted.
+// Reads the families of ModelFamily. Throws Error with file and JSON pointer for what a ModelSpec can't say: another
+// model_type, an activation or rotary scaling it doesn't know, sizes that don't divide. Keys that change neither a
+// shape nor a cost (architectures, torch_dtype, token ids, a router's scoring, ...) are accepted and not kept.
+// What of these the executor trains, Capabilities say.
 ModelSpec read_huggingface_config(const std::filesystem::path& file);
 ModelSpec parse_huggingface_config(const std::string& text, const std::string& where);
 
-// The config.json that `transformers` loads beside our safetensors.
+// The config.json that `transformers` loads beside our safetensors; of the same shape for any family.
 std::string huggingface_config(const ModelSpec& model);
 
 }  // namespace trainyard

@@ -1,47 +1,43 @@
 #include "core/model/model_flops.h"
 
-#include "core/model/parameter.h"
+#include "core/model/layer_shape.h"
 
 namespace trainyard {
 
 namespace {
 
-bool is_matmul_weight(ParameterKind kind) {
-  switch (kind) {
-    case ParameterKind::kQuery:
-    case ParameterKind::kKey:
-    case ParameterKind::kValue:
-    case ParameterKind::kOutput:
-    case ParameterKind::kGate:
-    case ParameterKind::kUp:
-    case ParameterKind::kDown:
-      return true;
-    case ParameterKind::kEmbedding:
-    case ParameterKind::kAttentionNorm:
-    case ParameterKind::kMlpNorm:
-    case ParameterKind::kFinalNorm:
-    case ParameterKind::kHead:
-      return false;
-  }
-  return false;
+// Of a layer, one token, forward and backward: two products of 2 h d k FLOPs, and twice as much backward.
+double attention_flops(const LayerShape& layer, std::int64_t sequence) {
+  const AttentionShape& attention = layer.attention;
+  const auto width = static_cast<double>(attention.query_elements() + attention.output_elements());
+  return 6.0 * width * mean_keys(attention, sequence);
 }
 
 }  // namespace
 
 std::int64_t matmul_parameter_count(const ModelSpec& model) {
-  std::int64_t layer = 0;
-  for (const Parameter& parameter : layer_parameters(model, 0)) {
-    layer += is_matmul_weight(parameter.kind) ? element_count(parameter) : 0;
+  const ModelShape shape = model_shape(model);
+  std::int64_t total = shape.head.weights();
+  for (std::size_t kind = 0; kind < shape.kinds.size(); ++kind) {
+    total += shape.count[kind] * active_weight_count(shape.kinds[kind]);
   }
-  // A tied head has no parameter of its own but is a product all the same.
-  return model.layers * layer + model.vocabulary * model.hidden;
+  if (const std::optional<MultiTokenShape>& multi = shape.multi_token) {
+    total += multi->blocks * (multi->projection.weights() + active_weight_count(multi->layer) + shape.head.weights());
+  }
+  return total;
 }
 
 Flops model_flops_per_token(const ModelSpec& model, std::int64_t sequence, AttentionConvention convention) {
-  const double per_position = convention == AttentionConvention::kFull ? 12.0 : 6.0;
-  const double attention = per_position * static_cast<double>(model.layers) * static_cast<double>(sequence) *
-                           static_cast<double>(model.heads * model.head_size);
-  return from_si<Flops>(6.0 * static_cast<double>(matmul_parameter_count(model)) + attention);
+  const ModelShape shape = model_shape(model);
+  double attention = 0.0;
+  for (std::size_t kind = 0; kind < shape.kinds.size(); ++kind) {
+    attention += static_cast<double>(shape.count[kind]) * attention_flops(shape.kinds[kind], sequence);
+  }
+  if (shape.multi_token) {
+    attention += static_cast<double>(shape.multi_token->blocks) * attention_flops(shape.multi_token->layer, sequence);
+  }
+  const double products = 6.0 * static_cast<double>(matmul_parameter_count(model));
+  return from_si<Flops>(products + (convention == AttentionConvention::kFull ? 2.0 : 1.0) * attention);
 }
 
 }  // namespace trainyard

@@ -1,10 +1,13 @@
 // Model FLOPs by formula, independent of the program: what MFU divides by.
 //
-//   matmul parameters  M = all weights used in products: parameters without the embedding table and norms
-//                          (the head counts, tied or not)
+//   matmul parameters  M = weights of all products that a token goes through: without the embedding table, norms and
+//                          biases; top-k of the experts, the router and the shared ones; the head counts, tied or
+//                          not, and once more for each multi-token block
 //   per token, forward and backward:  6 M + attention
-//   attention, per token:  full   12 L s a d     (the whole s x s square: PaLM, appendix B)
-//                          causal  6 L s a d     (half of it)
+//   attention, per token:  sum over layers of 6 h (q + v) k,   h heads, q the size of a key's head and v of a value's
+//                          causal  k = s / 2, under a window w < s  w - w^2 / (2 s)
+//                          full    k twice that: without a window the whole s x s square (PaLM, appendix B)
+// So that a dense layer without a window has 6 s h d causal and 12 s h d full.
 #pragma once
 
 #include <cstdint>

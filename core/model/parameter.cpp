@@ -3,50 +3,71 @@
 #include <functional>
 #include <numeric>
 
+#include "core/model/layer_shape.h"
+
 namespace trainyard {
 
 namespace {
 
-Parameter layer_parameter(ParameterKind kind, int layer, const char* suffix, std::vector<std::int64_t> shape) {
-  return {kind, layer, "model.layers." + std::to_string(layer) + "." + suffix + ".weight", std::move(shape)};
-}
+// By to_string's order: one name a kind.
+struct KindName {
+  ParameterKind kind;
+  std::string_view name;
+};
+constexpr KindName kKindNames[] = {
+    {ParameterKind::kEmbedding, "embedding"},
+    {ParameterKind::kAttentionNorm, "attention_norm"},
+    {ParameterKind::kQuery, "query"},
+    {ParameterKind::kKey, "key"},
+    {ParameterKind::kValue, "value"},
+    {ParameterKind::kOutput, "output"},
+    {ParameterKind::kMlpNorm, "mlp_norm"},
+    {ParameterKind::kGate, "gate"},
+    {ParameterKind::kUp, "up"},
+    {ParameterKind::kDown, "down"},
+    {ParameterKind::kFinalNorm, "final_norm"},
+    {ParameterKind::kHead, "head"},
+    {ParameterKind::kPositionEmbedding, "position_embedding"},
+    {ParameterKind::kEmbeddingNorm, "embedding_norm"},
+    {ParameterKind::kQueryKeyValue, "query_key_value"},
+    {ParameterKind::kQueryNorm, "query_norm"},
+    {ParameterKind::kKeyNorm, "key_norm"},
+    {ParameterKind::kSinks, "sinks"},
+    {ParameterKind::kQueryLatent, "query_latent"},
+    {ParameterKind::kQueryLatentNorm, "query_latent_norm"},
+    {ParameterKind::kKeyValueLatent, "key_value_latent"},
+    {ParameterKind::kKeyValueLatentNorm, "key_value_latent_norm"},
+    {ParameterKind::kKeyValue, "key_value"},
+    {ParameterKind::kGateUp, "gate_up"},
+    {ParameterKind::kRouter, "router"},
+    {ParameterKind::kExpertGate, "expert_gate"},
+    {ParameterKind::kExpertUp, "expert_up"},
+    {ParameterKind::kExpertGateUp, "expert_gate_up"},
+    {ParameterKind::kExpertDown, "expert_down"},
+    {ParameterKind::kSharedGate, "shared_gate"},
+    {ParameterKind::kSharedUp, "shared_up"},
+    {ParameterKind::kSharedDown, "shared_down"},
+    {ParameterKind::kMultiTokenNorm, "multi_token_norm"},
+    {ParameterKind::kMultiTokenProjection, "multi_token_projection"},
+};
 
-std::int64_t count(const std::vector<Parameter>& list) {
-  std::int64_t total = 0;
-  for (const Parameter& parameter : list) {
-    total += element_count(parameter);
+std::int64_t total(const ModelSpec& model, std::int64_t (*of_layer)(const LayerShape&)) {
+  const ModelShape shape = model_shape(model);
+  std::int64_t sum = shape.embedding_parameters + shape.position_parameters + shape.final_norm_parameters +
+                     (model.tied_embeddings ? 0 : shape.head.parameters());
+  for (std::size_t kind = 0; kind < shape.kinds.size(); ++kind) {
+    sum += shape.count[kind] * of_layer(shape.kinds[kind]);
   }
-  return total;
+  return sum;
 }
 
 }  // namespace
 
 std::string_view to_string(ParameterKind kind) {
-  switch (kind) {
-    case ParameterKind::kEmbedding:
-      return "embedding";
-    case ParameterKind::kAttentionNorm:
-      return "attention_norm";
-    case ParameterKind::kQuery:
-      return "query";
-    case ParameterKind::kKey:
-      return "key";
-    case ParameterKind::kValue:
-      return "value";
-    case ParameterKind::kOutput:
-      return "output";
-    case ParameterKind::kMlpNorm:
-      return "mlp_norm";
-    case ParameterKind::kGate:
-      return "gate";
-    case ParameterKind::kUp:
-      return "up";
-    case ParameterKind::kDown:
-      return "down";
-    case ParameterKind::kFinalNorm:
-      return "final_norm";
-    case ParameterKind::kHead:
-      return "head";
+  for (const KindName& known : kKindNames) {
+    if (known.kind == kind) {
+      return known.name;
+    }
   }
   return "?";
 }
@@ -55,43 +76,17 @@ std::int64_t element_count(const Parameter& parameter) {
   return std::accumulate(parameter.shape.begin(), parameter.shape.end(), std::int64_t{1}, std::multiplies<>());
 }
 
-std::vector<Parameter> layer_parameters(const ModelSpec& model, int layer) {
-  const std::int64_t hidden = model.hidden;
-  const std::int64_t query = model.heads * model.head_size;
-  const std::int64_t key_value = model.key_value_heads * model.head_size;
-  return {
-      layer_parameter(ParameterKind::kAttentionNorm, layer, "input_layernorm", {hidden}),
-      layer_parameter(ParameterKind::kQuery, layer, "self_attn.q_proj", {query, hidden}),
-      layer_parameter(ParameterKind::kKey, layer, "self_attn.k_proj", {key_value, hidden}),
-      layer_parameter(ParameterKind::kValue, layer, "self_attn.v_proj", {key_value, hidden}),
-      layer_parameter(ParameterKind::kOutput, layer, "self_attn.o_proj", {hidden, query}),
-      layer_parameter(ParameterKind::kMlpNorm, layer, "post_attention_layernorm", {hidden}),
-      layer_parameter(ParameterKind::kGate, layer, "mlp.gate_proj", {model.feed_forward, hidden}),
-      layer_parameter(ParameterKind::kUp, layer, "mlp.up_proj", {model.feed_forward, hidden}),
-      layer_parameter(ParameterKind::kDown, layer, "mlp.down_proj", {hidden, model.feed_forward}),
-  };
-}
-
-std::vector<Parameter> parameters(const ModelSpec& model) {
-  std::vector<Parameter> all = {
-      {ParameterKind::kEmbedding, {}, "model.embed_tokens.weight", {model.vocabulary, model.hidden}}};
-  for (int layer = 0; layer < model.layers; ++layer) {
-    for (Parameter& parameter : layer_parameters(model, layer)) {
-      all.push_back(std::move(parameter));
-    }
-  }
-  all.push_back({ParameterKind::kFinalNorm, {}, "model.norm.weight", {model.hidden}});
-  if (!model.tied_embeddings) {
-    all.push_back({ParameterKind::kHead, {}, "lm_head.weight", {model.vocabulary, model.hidden}});
-  }
-  return all;
-}
-
-// Layers are alike, so that the count costs one layer however many there are.
 std::int64_t parameter_count(const ModelSpec& model) {
-  ModelSpec ends = model;
-  ends.layers = 0;
-  return count(parameters(ends)) + model.layers * count(layer_parameters(model, 0));
+  return total(model, [](const LayerShape& layer) { return parameter_count(layer); });
+}
+
+std::int64_t active_parameter_count(const ModelSpec& model) {
+  return total(model, [](const LayerShape& layer) { return active_parameter_count(layer); });
+}
+
+std::int64_t multi_token_parameter_count(const ModelSpec& model) {
+  const ModelShape shape = model_shape(model);
+  return shape.multi_token ? parameter_count(*shape.multi_token) : 0;
 }
 
 }  // namespace trainyard

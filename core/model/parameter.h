@@ -1,5 +1,5 @@
-// Parameters of a model: names as Hugging Face stores them, global shapes, and how tensor parallelism may
-// cut them.
+// Parameters of a model: names and shapes as Hugging Face stores them, so that a file of weights can be read and
+// written, and which part of the model each is.
 #pragma once
 
 #include <cstdint>
@@ -13,35 +13,71 @@
 namespace trainyard {
 
 enum class ParameterKind : std::uint8_t {
-  kEmbedding,      // model.embed_tokens.weight                 [vocabulary, hidden]
-  kAttentionNorm,  // model.layers.N.input_layernorm.weight     [hidden]
-  kQuery,          // model.layers.N.self_attn.q_proj.weight    [heads * head_size, hidden]
-  kKey,            // model.layers.N.self_attn.k_proj.weight    [kv heads * head_size, hidden]
-  kValue,          // model.layers.N.self_attn.v_proj.weight    [kv heads * head_size, hidden]
-  kOutput,         // model.layers.N.self_attn.o_proj.weight    [hidden, heads * head_size]
-  kMlpNorm,        // model.layers.N.post_attention_layernorm.weight [hidden]
-  kGate,           // model.layers.N.mlp.gate_proj.weight       [feed_forward, hidden]
-  kUp,             // model.layers.N.mlp.up_proj.weight         [feed_forward, hidden]
-  kDown,           // model.layers.N.mlp.down_proj.weight       [hidden, feed_forward]
-  kFinalNorm,      // model.norm.weight                         [hidden]
-  kHead,           // lm_head.weight                            [vocabulary, hidden]; absent when tied
+  kEmbedding,      // [vocabulary, hidden]
+  kAttentionNorm,  // [hidden]
+  kQuery,          // [heads * head_size, hidden]
+  kKey,            // [key_value_heads * head_size, hidden]
+  kValue,
+  kOutput,   // [hidden, heads * head_size]
+  kMlpNorm,  // [hidden]
+  kGate,     // [feed_forward, hidden]
+  kUp,
+  kDown,       // [hidden, feed_forward]
+  kFinalNorm,  // [hidden]
+  kHead,       // [vocabulary, hidden]
+  // Beyond the Llama family.
+  kPositionEmbedding,  // [position rows, hidden]
+  kEmbeddingNorm,
+  kQueryKeyValue,  // stored as one
+  kQueryNorm,      // of heads
+  kKeyNorm,
+  kSinks,        // [heads]
+  kQueryLatent,  // [query_rank, hidden]; then kQuery is [heads * head_size, query_rank]
+  kQueryLatentNorm,
+  kKeyValueLatent,  // [key_value_rank + rope_size, hidden]
+  kKeyValueLatentNorm,
+  kKeyValue,  // [heads * (no_rope_size + value_head_size), key_value_rank]
+  kGateUp,    // stored as one
+  kRouter,    // [experts, hidden]
+  kExpertGate,
+  kExpertUp,
+  kExpertGateUp,
+  kExpertDown,
+  kSharedGate,
+  kSharedUp,
+  kSharedDown,
+  kMultiTokenNorm,        // of the hidden state, of the next token's embedding, before the head
+  kMultiTokenProjection,  // [hidden, 2 hidden]
 };
 std::string_view to_string(ParameterKind kind);
 
+enum class ParameterPart : std::uint8_t {
+  kWeight,  // of a product, or a norm's scale
+  kBias,    // of a product, or a norm's shift
+};
+
 struct Parameter {
   ParameterKind kind = ParameterKind::kEmbedding;
-  std::optional<int> layer;
+  std::optional<int> layer;  // multi-token blocks count on from the last layer
   std::string name;
   std::vector<std::int64_t> shape;  // global
+  ParameterPart part = ParameterPart::kWeight;
+  std::optional<int> expert;  // where each is stored by itself; GPT-OSS stacks them in the first dimension
 };
 
 std::int64_t element_count(const Parameter& parameter);
 
-// All parameters in the order of the forward pass: embedding, layers 0.., final norm, head.
+// All parameters in the order of the forward pass: embedding, layers 0.., final norm, head. Without multi-token
+// blocks, as counts are published.
 std::vector<Parameter> parameters(const ModelSpec& model);
 std::vector<Parameter> layer_parameters(const ModelSpec& model, int layer);
+// Of the multi-token blocks; their embedding and head are the model's.
+std::vector<Parameter> multi_token_parameters(const ModelSpec& model);
 
-// Exact; equals the sum over parameters().
+// Exact; equal the sums over the lists above, and come from layer_shape.h.
 std::int64_t parameter_count(const ModelSpec& model);
+std::int64_t multi_token_parameter_count(const ModelSpec& model);
+// Without the experts that a token doesn't visit; the whole embedding counts.
+std::int64_t active_parameter_count(const ModelSpec& model);
 
 }  // namespace trainyard
