@@ -148,6 +148,12 @@ void read_experts(ObjectReader& config, ModelSpec& model) {
   }
   experts.experts_per_token = config.optional_integer("num_experts_per_tok", 1, experts.experts)
                                   .value_or(std::min(experts.experts_per_token, experts.experts));
+  const double elements = 3.0 * static_cast<double>(model.layers) * static_cast<double>(model.hidden) *
+                          static_cast<double>(experts.experts + experts.shared_experts) *
+                          static_cast<double>(experts.expert_feed_forward);
+  if (elements > kMostElements) {
+    config.fail("num_hidden_layers", "times the experts gives more parameters than can be counted");
+  }
   model.experts = experts;
 }
 
@@ -273,7 +279,8 @@ void read_llama_dialect(ObjectReader& config, ModelSpec& model) {
   model.query_key_norm = model.family == ModelFamily::kQwen3 || model.family == ModelFamily::kQwen3Moe;
   model.attention_sinks = model.family == ModelFamily::kGptOss;
   if (model.family == ModelFamily::kDeepseekV3) {
-    model.multi_token_layers = config.optional_integer("num_nextn_predict_layers", 0, kMostLayers).value_or(0);
+    model.multi_token_layers =
+        config.optional_integer("num_nextn_predict_layers", 0, kMostMultiTokenLayers).value_or(0);
   }
   ignore_harmless(config, model.family);
 }

@@ -15,20 +15,6 @@ ordered_json or_null(const std::optional<T>& value) {
   return value ? ordered_json(*value) : ordered_json(nullptr);
 }
 
-std::string_view activation_name(Activation activation) {
-  switch (activation) {
-    case Activation::kSilu:
-      return "silu";
-    case Activation::kGelu:
-      return "gelu";
-    case Activation::kRelu:
-      return "relu";
-    case Activation::kSquaredRelu:
-      return "relu2";
-  }
-  return "?";
-}
-
 ordered_json rope_scaling_json(const RopeScaling& scaling) {
   ordered_json json = {{"rope_type", to_string(scaling.kind)}, {"factor", scaling.factor}};
   if (scaling.kind == RopeScalingKind::kLlama3) {
@@ -60,7 +46,7 @@ ordered_json gpt2(const ModelSpec& model) {
        {"n_inner", model.feed_forward},
        {"n_positions", model.positions},
        {"n_ctx", model.positions},
-       {"activation_function", model.activation == Activation::kGelu ? "gelu_new" : activation_name(model.activation)},
+       {"activation_function", model.activation == Activation::kGelu ? "gelu_new" : to_string(model.activation)},
        {"layer_norm_epsilon", model.norm_epsilon}});
   return config;
 }
@@ -86,7 +72,7 @@ ordered_json opt(const ModelSpec& model) {
                  {"num_attention_heads", model.heads},
                  {"ffn_dim", model.feed_forward},
                  {"max_position_embeddings", model.positions},
-                 {"activation_function", activation_name(model.activation)},
+                 {"activation_function", to_string(model.activation)},
                  {"enable_bias", model.query_key_value_bias},
                  {"do_layer_norm_before", true}});
   return config;
@@ -102,7 +88,7 @@ ordered_json falcon(const ModelSpec& model) {
                  {"multi_query", model.key_value_heads == 1},
                  {"new_decoder_architecture", new_architecture},
                  {"ffn_hidden_size", model.feed_forward},
-                 {"activation", activation_name(model.activation)},
+                 {"activation", to_string(model.activation)},
                  {"alibi", model.position_encoding == PositionEncoding::kAlibi},
                  {"bias", model.query_key_value_bias},
                  {"parallel_attn", model.parallel_branches},
@@ -169,7 +155,7 @@ void add_attention(const ModelSpec& model, ordered_json& config) {
 ordered_json llama_dialect(const ModelSpec& model) {
   const bool nemotron = model.family == ModelFamily::kNemotron;
   ordered_json config = start(model);
-  config["hidden_act"] = activation_name(model.activation);
+  config["hidden_act"] = to_string(model.activation);
   config["hidden_size"] = model.hidden;
   config["intermediate_size"] = model.feed_forward;
   config["num_hidden_layers"] = model.layers;

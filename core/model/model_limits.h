@@ -14,6 +14,8 @@ constexpr std::int64_t kMostFeedForward = std::int64_t{1} << 23;
 constexpr std::int64_t kMostHeads = std::int64_t{1} << 14;
 constexpr std::int64_t kMostHeadSize = std::int64_t{1} << 10;
 constexpr std::int64_t kMostExperts = std::int64_t{1} << 14;
+constexpr std::int64_t kMostMultiTokenLayers = 64;
+constexpr double kMostElements = 0x1p59;  // of all layers together, experts too
 constexpr std::int64_t kMostVocabulary = std::int64_t{1} << 30;
 constexpr std::int64_t kMostPositions = std::int64_t{1} << 40;
 

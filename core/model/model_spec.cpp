@@ -100,6 +100,36 @@ std::string_view to_string(RopeScalingKind kind) {
   return "?";
 }
 
+std::string_view to_string(Normalization normalization) {
+  return normalization == Normalization::kRms ? "rms" : "layer";
+}
+
+std::string_view to_string(Activation activation) {
+  switch (activation) {
+    case Activation::kSilu:
+      return "silu";
+    case Activation::kGelu:
+      return "gelu";
+    case Activation::kRelu:
+      return "relu";
+    case Activation::kSquaredRelu:
+      return "relu2";
+  }
+  return "?";
+}
+
+std::string_view to_string(PositionEncoding encoding) {
+  switch (encoding) {
+    case PositionEncoding::kRotary:
+      return "rotary";
+    case PositionEncoding::kLearned:
+      return "learned";
+    case PositionEncoding::kAlibi:
+      return "alibi";
+  }
+  return "?";
+}
+
 bool has_experts(const ModelSpec& model, std::int64_t layer) {
   if (!model.experts || layer < model.experts->first_dense_layers) {
     return false;

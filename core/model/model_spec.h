@@ -60,10 +60,13 @@ enum class Normalization : std::uint8_t {
   kRms,    // scale
   kLayer,  // scale and shift
 };
+std::string_view to_string(Normalization normalization);  // "rms", "layer"
 
 enum class Activation : std::uint8_t { kSilu, kGelu, kRelu, kSquaredRelu };
+std::string_view to_string(Activation activation);  // "silu", "gelu", "relu", "relu2"
 
 enum class PositionEncoding : std::uint8_t { kRotary, kLearned, kAlibi };
+std::string_view to_string(PositionEncoding encoding);  // "rotary", "learned", "alibi"
 
 // Keys and values from a low-rank latent (DeepSeek-V2, Liu et al. 2024, equations 9 to 19). head_size of the model
 // is no_rope_size + rope_size, of queries and keys; values have value_head_size.

@@ -1,5 +1,6 @@
 #include "core/document/json_document.h"
 #include "core/model/model_limits.h"
+#include "core/plan/model_document.h"
 #include "core/plan/plan.h"
 #include "core/plan/provenance_json.h"
 
@@ -28,34 +29,6 @@ void read(ObjectReader& reader, std::string_view key, DataType& type) {
              .optional_one_of(key, {DataType::kFp32, DataType::kTf32, DataType::kFp16, DataType::kBf16, DataType::kFp8,
                                     DataType::kMxFp8, DataType::kNvFp4, DataType::kFp64})
              .value_or(type);
-}
-
-ModelSpec read_model(ObjectReader reader) {
-  ModelSpec model;
-  if (const std::string family = reader.text("family"); family != "llama") {
-    reader.fail("family", "family \"" + family + "\" is not supported", "use \"llama\"");
-  }
-  model.name = reader.text("name");
-  model.layers = reader.integer("layers");
-  model.hidden = reader.integer("hidden");
-  model.feed_forward = reader.integer("feed_forward");
-  model.heads = reader.integer("heads");
-  model.key_value_heads = reader.integer("key_value_heads", 1);
-  model.head_size = reader.integer("head_size");
-  model.vocabulary = reader.integer("vocabulary");
-  model.positions = reader.integer("positions");
-  model.norm_epsilon = reader.number("norm_epsilon", 0.0, 1.0);
-  model.rope_theta = reader.number("rope_theta", 1.0);
-  if (std::optional<ObjectReader> rope = reader.optional_object("rope_scaling")) {
-    model.rope_scaling = RopeScaling{.factor = rope->number("factor", 1.0),
-                                     .low_frequency_factor = rope->number("low_frequency_factor", 0.0),
-                                     .high_frequency_factor = rope->number("high_frequency_factor", 0.0),
-                                     .original_positions = rope->integer("original_positions", 1, kMostPositions)};
-    rope->finish();
-  }
-  model.tied_embeddings = reader.boolean("tied_embeddings");
-  reader.finish();
-  return model;
 }
 
 ClusterReference read_cluster(ObjectReader reader) {

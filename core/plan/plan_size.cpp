@@ -24,14 +24,24 @@ StepSize step_size(const ModelSpec& model, const Training& training, const Layou
   const double hidden = real(model.hidden);
   const double query = real(model.heads) * real(model.head_size);
   const double key_value = real(model.key_value_heads) * real(model.head_size);
-  const double weights = hidden * (2 * query + 2 * key_value + 3 * real(model.feed_forward)) / layout.tensor;
+  const double attention = hidden * (2 * query + 2 * key_value);
+  // Of a token: what it goes through; of a rank: what it holds.
+  const double visited = model.experts ? real(model.experts->experts_per_token + model.experts->shared_experts) *
+                                             real(model.experts->expert_feed_forward)
+                                       : 0.0;
+  const double held = model.experts ? real(model.experts->experts + model.experts->shared_experts) *
+                                          real(model.experts->expert_feed_forward)
+                                    : 0.0;
+  const double width = std::max(real(model.feed_forward), visited);
+  const double weights = (attention + 3 * hidden * width) / layout.tensor;
+  const double held_weights = attention / layout.tensor + 3 * hidden * std::max(width / layout.tensor, held);
   const double ends = real(model.vocabulary) * hidden / layout.tensor;
   const double scores = layers * real(training.sequence) * query / layout.tensor;
   // Of one token: what all operations read and write, in numbers of at most 8 bytes.
-  const double moved = layers * (40 * hidden + 16 * query + 16 * key_value + 20 * real(model.feed_forward)) +
-                       8 * (real(model.vocabulary) + hidden);
+  const double moved =
+      layers * (40 * hidden + 16 * query + 16 * key_value + 20 * width) + 8 * (real(model.vocabulary) + hidden);
   return {.flops = tokens * (8 * (layers * weights + ends) + 14 * scores),
-          .bytes = 8 * (tokens * moved + 3 * real(layout.accumulation) * (layers * weights + 2 * ends))};
+          .bytes = 8 * (tokens * moved + 3 * real(layout.accumulation) * (layers * held_weights + 2 * ends))};
 }
 
 }  // namespace

@@ -3,7 +3,8 @@
 //   passes = layers * accumulation            a program lists some ten instructions for each
 //   rows   = micro_batch * sequence           of a matrix product; BLAS counts them in 32 bits
 //   FLOPs  = rows * accumulation * (8 (layers / pp * P / tp + vocabulary * hidden) + 14 layers / pp * s * q)
-//            of a rank's step, P a layer's parameters, q heads * head_size: recomputed, with unmasked attention
+//            of a rank's step, P the weights of a layer that a token goes through, q heads * head_size: recomputed,
+//            with unmasked attention
 //
 // A plan beyond these limits is refused before anything is computed from it, so that no later product of its
 // sizes overflows.

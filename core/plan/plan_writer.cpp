@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/document/write_file.h"
+#include "core/plan/model_document.h"
 #include "core/plan/plan.h"
 #include "core/plan/provenance_json.h"
 #include "core/units/format_quantity.h"
@@ -14,30 +15,6 @@ using nlohmann::ordered_json;
 template <class T>
 ordered_json or_null(const std::optional<T>& value) {
   return value ? ordered_json(*value) : ordered_json(nullptr);
-}
-
-ordered_json model_json(const ModelSpec& model) {
-  ordered_json json = {{"name", model.name},
-                       {"family", "llama"},
-                       {"layers", model.layers},
-                       {"hidden", model.hidden},
-                       {"feed_forward", model.feed_forward},
-                       {"heads", model.heads},
-                       {"key_value_heads", model.key_value_heads},
-                       {"head_size", model.head_size},
-                       {"vocabulary", model.vocabulary},
-                       {"positions", model.positions},
-                       {"norm_epsilon", model.norm_epsilon},
-                       {"rope_theta", model.rope_theta},
-                       {"rope_scaling", nullptr},
-                       {"tied_embeddings", model.tied_embeddings}};
-  if (const std::optional<RopeScaling>& rope = model.rope_scaling) {
-    json["rope_scaling"] = {{"factor", rope->factor},
-                            {"low_frequency_factor", rope->low_frequency_factor},
-                            {"high_frequency_factor", rope->high_frequency_factor},
-                            {"original_positions", rope->original_positions}};
-  }
-  return json;
 }
 
 ordered_json layout_json(const Layout& layout) {

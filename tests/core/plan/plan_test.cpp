@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "core/document/read_file.h"
+#include "core/model/huggingface.h"
 #include "tests/core/plan/sample_plan.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_folder.h"
@@ -62,6 +65,31 @@ TEST(Plan, LeavesOutWhatHasADefault) {
   EXPECT_FALSE(plan.prediction.has_value());
 }
 
+TEST(Plan, KeepsEveryModelOfTheCollection) {
+  int models = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(TRAINYARD_SOURCE_DIR) + "/models/llm")) {
+    if (entry.path().extension() == ".json") {
+      Plan plan;
+      plan.model = read_huggingface_config(entry.path());
+      plan.training = {.sequence = 1024, .global_batch = 1, .steps = 1};
+      plan.training.sequence = std::min<std::int64_t>(plan.training.sequence, plan.model.positions);
+      EXPECT_EQ(parse_plan(to_json(plan), "plan.json").model, plan.model) << entry.path();
+      ++models;
+    }
+  }
+  EXPECT_GE(models, 28);
+}
+
+// Keys of models beyond Llama's family are absent in it: plans of before them are such.
+TEST(Plan, SaysNothingOfWhatALlamaHasNot) {
+  Plan plan;
+  plan.model = read_huggingface_config(std::string(TRAINYARD_SOURCE_DIR) + "/models/llm/llama-3-8b.json");
+  plan.training = {.sequence = 1024, .global_batch = 1, .steps = 1};
+  const ordered_json model = ordered_json::parse(to_json(plan))["model"];
+  EXPECT_EQ(model.size(), 14U);
+  EXPECT_EQ(model["family"], "llama");
+}
+
 TEST(Plan, NamesTheKeyThatIsWrong) {
   EXPECT_EQ(refused("/layout/tenosr", 2).hint(), "did you mean \"tensor\"?");
   EXPECT_EQ(refused("/layout/bucket", 25).where(), "plan.json#/layout/bucket");
@@ -71,8 +99,9 @@ TEST(Plan, NamesTheKeyThatIsWrong) {
   EXPECT_EQ(refused("/schema", 99).where(), "plan.json#/schema");
   EXPECT_EQ(refused("/document", "trace").where(), "plan.json#/document");
   EXPECT_EQ(refused("/model/family", "gpt").where(), "plan.json#/model/family");
-  for (const char* pointer : {"/x", "/model/x", "/cluster/x", "/layout/x", "/training/x", "/checkpoint/x",
-                              "/prediction/x", "/provenance/x", "/model/rope_scaling/x"}) {
+  for (const char* pointer :
+       {"/x", "/model/x", "/cluster/x", "/layout/x", "/training/x", "/checkpoint/x", "/prediction/x", "/provenance/x",
+        "/model/rope_scaling/x", "/model/experts/x", "/model/sliding_window/x"}) {
     EXPECT_EQ(refused(pointer, 1).where(), std::string("plan.json#") + pointer);
   }
 }
@@ -89,7 +118,9 @@ TEST(ValidatePlan, FindsPartsThatContradictEachOther) {
   const auto where = [](const char* pointer, const ordered_json& value) { return refused(pointer, value).where(); };
   EXPECT_EQ(where("/layout/tensor", 4), "plan.json#/layout/tensor") << "2 key heads";
   EXPECT_EQ(where("/layout/tensor", 0), "plan.json#/layout/tensor");
-  EXPECT_EQ(where("/model/layers", 3), "plan.json#/layout/pipeline") << "4 chunks of 3 layers";
+  EXPECT_EQ(where("/model/layers", 9), "plan.json#/layout/chunk_layers") << "chunks of 8 layers in all";
+  EXPECT_EQ(where("/layout/chunk_layers", {4, 4}), "plan.json#/layout/chunk_layers") << "4 chunks";
+  EXPECT_EQ(where("/layout/chunk_layers", {3, 0, 4, 1}), "plan.json#/layout/chunk_layers/1") << "an empty one between";
   EXPECT_EQ(where("/training/sequence", 129), "plan.json#/training/sequence") << "128 positions";
   EXPECT_EQ(where("/training/global_batch", 61), "plan.json#/layout/accumulation");
   EXPECT_EQ(where("/layout/schedule", "1f1b"), "plan.json#/layout/chunks_per_stage");
@@ -97,14 +128,64 @@ TEST(ValidatePlan, FindsPartsThatContradictEachOther) {
   EXPECT_EQ(where("/layout/accumulation", 3), "plan.json#/layout/pipeline") << "interleaved: 2 does not divide 3";
   EXPECT_EQ(where("/layout/rank_order", "tp-pp"), "plan.json#/layout");
   EXPECT_EQ(where("/layout/expert", 5), "plan.json#/layout");
+  EXPECT_EQ(where("/model/experts/expert_feed_forward", 33), "plan.json#/layout/expert_tensor") << "by 2";
+  EXPECT_EQ(where("/model/experts/experts", 8), "plan.json#/model/experts/groups") << "3 groups";
+  EXPECT_EQ(where("/model/experts", nullptr), "plan.json#/layout/expert");
+  EXPECT_EQ(where("/layout/shard_group", 4), "plan.json#/layout/shard_group") << "of 6 ranks of data x context";
+  EXPECT_EQ(where("/layout/recompute", "none"), "plan.json#/layout/recompute_every");
+  EXPECT_EQ(where("/layout/context_kind", "ulysses"), "plan.json#/layout/context") << "2 key heads for 2 x 2 ranks";
   EXPECT_EQ(where("/layout/zero_stage", 4), "plan.json#/layout/zero_stage");
   EXPECT_EQ(where("/model/key_value_heads", 3), "plan.json#/model/key_value_heads");
-  EXPECT_EQ(where("/model/head_size", 15), "plan.json#/model/head_size");
+  EXPECT_EQ(where("/model/head_size", 0), "plan.json#/model/head_size");
   EXPECT_EQ(where("/training/learning_rate", 0), "plan.json#/training/learning_rate");
   EXPECT_EQ(where("/training/beta2", 1.0), "plan.json#/training/beta2");
   EXPECT_EQ(where("/training/clip_norm", 0.0), "plan.json#/training/clip_norm");
   EXPECT_EQ(where("/training/steps", 0), "plan.json#/training/steps");
   EXPECT_EQ(where("/checkpoint/every_steps", 0), "plan.json#/checkpoint/every_steps");
+}
+
+TEST(ValidatePlan, KnowsWhatEachScheduleAsks) {
+  const auto where = [](ScheduleKind schedule, int chunks, int pipeline, std::int64_t accumulation) {
+    Plan plan = sample_plan();
+    plan.layout = {.pipeline = pipeline,
+                   .schedule = schedule,
+                   .chunks_per_stage = chunks,
+                   .micro_batch = 1,
+                   .accumulation = accumulation};
+    plan.training.global_batch = accumulation;
+    try {
+      validate(plan, "plan");
+    } catch (const Error& error) {
+      return error.where();
+    }
+    return std::string("fine");
+  };
+  EXPECT_EQ(where(ScheduleKind::kZeroBubbleH1, 1, 4, 8), "fine");
+  EXPECT_EQ(where(ScheduleKind::kZeroBubbleH2, 2, 4, 8), "plan#/layout/chunks_per_stage");
+  EXPECT_EQ(where(ScheduleKind::kZeroBubbleV, 2, 4, 8), "fine");
+  EXPECT_EQ(where(ScheduleKind::kZeroBubbleV, 1, 4, 8), "plan#/layout/chunks_per_stage");
+  EXPECT_EQ(where(ScheduleKind::kDualPipe, 2, 8, 16), "fine") << "8 chunks of 8 layers: two copies";
+  EXPECT_EQ(where(ScheduleKind::kZeroBubbleV, 2, 8, 16), "plan#/layout/pipeline") << "16 chunks of 8 layers";
+  EXPECT_EQ(where(ScheduleKind::kDualPipe, 2, 3, 16), "plan#/layout/pipeline") << "odd";
+  EXPECT_EQ(where(ScheduleKind::kDualPipe, 2, 8, 14), "plan#/layout/accumulation") << "less than twice the stages";
+}
+
+TEST(ValidatePlan, AsksForEvenHeadsUnderRotaryPositionsOnly) {
+  Plan plan = sample_plan();
+  plan.model.head_size = 15;
+  EXPECT_NO_THROW(validate(plan, "plan"));
+  plan.model.position_encoding = PositionEncoding::kRotary;
+  EXPECT_EQ(error_of([&] { validate(plan, "plan"); }).where(), "plan#/model/head_size");
+}
+
+TEST(ValidatePlan, KnowsTheSizesOfLatentAttention) {
+  Plan plan = sample_plan();
+  plan.model.latent_attention = {.query_rank = 24, .key_value_rank = 32, .no_rope_size = 12, .rope_size = 4};
+  EXPECT_EQ(error_of([&] { validate(plan, "plan"); }).where(), "plan#/model/key_value_heads") << "2 of 4";
+  plan.model.key_value_heads = 4;
+  EXPECT_EQ(parse_plan(to_json(plan), "plan").model, plan.model);
+  plan.model.head_size = 20;
+  EXPECT_EQ(error_of([&] { validate(plan, "plan"); }).where(), "plan#/model/head_size") << "12 + 4";
 }
 
 // Sizes whose products would overflow 64 bits, or whose program would fill the memory, are refused at once.
