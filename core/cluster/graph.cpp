@@ -3,6 +3,10 @@
 namespace trainyard {
 
 ClusterGraph::ClusterGraph(const Cluster& cluster) : first_(cluster.vertices().size() + 1, 0) {
+  kinds_.reserve(cluster.vertices().size());
+  for (const Vertex& vertex : cluster.vertices()) {
+    kinds_.push_back(vertex.kind);
+  }
   const std::size_t arcs = 2 * cluster.links().size();
   const auto arc_at = [](std::size_t a) { return ArcId(static_cast<std::int64_t>(a)); };
   for (std::size_t a = 0; a < arcs; ++a) {

@@ -24,12 +24,14 @@ class ClusterGraph {
 
   // Arcs that leave a vertex, in the order of their links.
   std::span<const Hop> out(VertexId vertex) const;
+  VertexKind kind(VertexId vertex) const { return kinds_[vertex.at()]; }  // nearer at hand than in the vertex
   std::size_t vertices() const { return first_.size() - 1; }
   std::size_t arcs() const { return hops_.size(); }
 
  private:
   std::vector<std::uint32_t> first_;
   std::vector<Hop> hops_;
+  std::vector<VertexKind> kinds_;
 };
 
 }  // namespace trainyard

@@ -39,8 +39,16 @@ class Builder {
         last_ = i;
       }
     }
+    const Members* last = nullptr;
+    std::size_t equal = 1;
     for (const Members& members : groups_) {
-      add_group(members);
+      if (last != nullptr && same_moves(*last, members)) {
+        join_last_group(*last, members, ++equal);
+      } else {
+        add_group(members);
+        last = &members;
+        equal = 1;
+      }
     }
     close();
     return std::move(made_);
@@ -91,6 +99,23 @@ class Builder {
       add_legs(i, part);
     }
     merge_legs();
+  }
+  // Channels of one ring, where routing doesn't tell them apart: one commodity, as alike flows on one path are.
+  bool same_moves(const Members& a, const Members& b) const {
+    const auto same = [this](std::uint32_t i, std::uint32_t j) {
+      return flows_.path_of(i) == flows_.path_of(j) && alike(flows_.flows()[i], flows_.flows()[j]);
+    };
+    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), same);
+  }
+  void join_last_group(const Members& last, const Members& members, std::size_t equal) {
+    const double factor = static_cast<double>(equal) / static_cast<double>(equal - 1);
+    for (std::size_t at = made_.first.back(); at < made_.legs.size(); ++at) {
+      made_.legs[at].share *= factor;
+    }
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      made_.part[members[m]] = made_.part[last[m]];
+      made_.of_flow[members[m]] = static_cast<std::uint32_t>(made_.size() - 1);
+    }
   }
   // Hops of a ring share legs; each once, their shares added. seen_ keeps where this group has a leg.
   void merge_legs() {

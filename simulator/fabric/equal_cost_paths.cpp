@@ -45,12 +45,12 @@ class UnionFind {
 EqualCostPaths::EqualCostPaths(const Cluster& cluster, const ClusterGraph& graph, const LinkSelection& selected) {
   selected_.reserve(cluster.links().size());
   for (const Link& link : cluster.links()) {
-    selected_.push_back(selected(link) ? 1 : 0);
+    selected_.push_back(selected(link) ? Selected{link.width, is_bundle(link)} : Selected{});
   }
   find_transit(cluster, graph);
   find_components(cluster);
-  number_transit(cluster);
-  list_hops(cluster, graph);
+  number_transit();
+  list_hops(graph);
   find_classes();
 }
 
@@ -59,12 +59,12 @@ void EqualCostPaths::find_transit(const Cluster& cluster, const ClusterGraph& gr
   check(graph.vertices() == cluster.vertices().size(), "a graph of another cluster");
   transit_.assign(cluster.vertices().size(), -1);
   for (std::size_t l = 0; l < selected_.size(); ++l) {
-    if (selected_[l] == 0) {
+    if (selected_[l].width == 0) {
       continue;
     }
     const Link& link = cluster.links()[l];
-    const bool from_switch = is_switch(cluster.vertex(link.from).kind);
-    const bool to_switch = is_switch(cluster.vertex(link.to).kind);
+    const bool from_switch = is_switch(graph.kind(link.from));
+    const bool to_switch = is_switch(graph.kind(link.to));
     if (from_switch || !to_switch) {
       transit_[link.from.at()] = 0;
     }
@@ -78,7 +78,7 @@ void EqualCostPaths::find_components(const Cluster& cluster) {
   UnionFind sets(cluster.vertices().size());
   component_.assign(cluster.vertices().size(), -1);
   for (std::size_t l = 0; l < selected_.size(); ++l) {
-    if (selected_[l] != 0) {
+    if (selected_[l].width != 0) {
       const Link& link = cluster.links()[l];
       sets.join(static_cast<std::uint32_t>(link.from.value()), static_cast<std::uint32_t>(link.to.value()));
       component_[link.from.at()] = component_[link.to.at()] = 0;
@@ -95,7 +95,7 @@ void EqualCostPaths::find_components(const Cluster& cluster) {
   component_first_.assign(static_cast<std::size_t>(components) + 1, 0);
 }
 
-void EqualCostPaths::number_transit(const Cluster& cluster) {
+void EqualCostPaths::number_transit() {
   for (std::size_t v = 0; v < transit_.size(); ++v) {
     if (transit_[v] >= 0) {
       ++component_first_[static_cast<std::size_t>(component_[v]) + 1];
@@ -104,7 +104,7 @@ void EqualCostPaths::number_transit(const Cluster& cluster) {
   std::partial_sum(component_first_.begin(), component_first_.end(), component_first_.begin());
   std::vector<std::int32_t> next(component_first_.begin(), component_first_.end() - 1);
   transit_vertices_.resize(static_cast<std::size_t>(component_first_.back()));
-  for (std::size_t v = 0; v < cluster.vertices().size(); ++v) {
+  for (std::size_t v = 0; v < transit_.size(); ++v) {
     if (transit_[v] >= 0) {
       transit_[v] = next[static_cast<std::size_t>(component_[v])]++;
       transit_vertices_[static_cast<std::size_t>(transit_[v])] = vertex_at(v);
@@ -113,17 +113,19 @@ void EqualCostPaths::number_transit(const Cluster& cluster) {
   last_group_.assign(transit_vertices_.size(), -1);
 }
 
-void EqualCostPaths::list_hops(const Cluster& cluster, const ClusterGraph& graph) {
+void EqualCostPaths::list_hops(const ClusterGraph& graph) {
+  links_.reserve(static_cast<std::size_t>(
+      2 * std::count_if(selected_.begin(), selected_.end(), [](const Selected& link) { return link.width != 0; })));
   links_first_.reserve(transit_.size() + 1);
   links_first_.push_back(0);
   for (std::size_t v = 0; v < transit_.size(); ++v) {
     for (const Hop& hop : component_[v] < 0 ? std::span<const Hop>() : graph.out(vertex_at(v))) {
       const LinkId id = link_of(hop.arc);
-      if (selected_[id.at()] == 0 || transit_[hop.to.at()] < 0) {
+      const Selected& link = selected_[id.at()];
+      if (link.width == 0 || transit_[hop.to.at()] < 0) {
         continue;
       }
-      const Link& link = cluster.link(id);
-      if (!is_bundle(link)) {
+      if (!link.bundle) {
         links_.push_back({hop.arc, -1, static_cast<float>(link.width), hop.to});
         continue;
       }
@@ -139,8 +141,10 @@ void EqualCostPaths::list_hops(const Cluster& cluster, const ClusterGraph& graph
 void EqualCostPaths::find_classes() {
   class_of_.assign(transit_.size(), -1);
   position_.assign(transit_.size(), -1);
+  // Most endpoints have one switch: those of switch t are from single_first[t] on, the switch itself among them.
+  std::vector<std::int32_t> single(transit_.size(), -1);
+  std::vector<std::uint32_t> single_first(transit_vertices_.size() + 1, 0);
   std::map<std::vector<std::int32_t>, std::vector<VertexId>> by_switches;
-  std::vector<std::vector<VertexId>> by_single(transit_vertices_.size());  // most endpoints have one switch
   std::vector<std::int32_t> switches;
   for (std::size_t v = 0; v < transit_.size(); ++v) {
     if (component_[v] < 0) {
@@ -153,33 +157,48 @@ void EqualCostPaths::find_classes() {
     std::sort(switches.begin(), switches.end());
     switches.erase(std::unique(switches.begin(), switches.end()), switches.end());
     if (transit_[v] >= 0 || switches.size() == 1) {
-      by_single[static_cast<std::size_t>(transit_[v] >= 0 ? transit_[v] : switches[0])].push_back(vertex_at(v));
+      single[v] = transit_[v] >= 0 ? transit_[v] : switches[0];
+      ++single_first[static_cast<std::size_t>(single[v]) + 1];
     } else {
       by_switches[switches].push_back(vertex_at(v));
     }
   }
-  std::int32_t position = 0;
-  const auto add_class = [&](const std::vector<VertexId>& members, std::vector<VertexId> ends) {
-    for (const VertexId member : members) {
-      class_of_[member.at()] = static_cast<std::int32_t>(class_switches_.size());
-      position_[member.at()] = forwards(member) && members.size() > 1 ? 0 : position++;
-    }
-    class_switches_.push_back(std::move(ends));
-  };
-  auto multiple = by_switches.begin();
-  for (std::size_t t = 0; t < by_single.size(); ++t) {
-    if (!by_single[t].empty()) {
-      add_class(by_single[t], {transit_vertices_[t]});
-    }
-    for (; multiple != by_switches.end() && multiple->first.front() == static_cast<std::int32_t>(t); ++multiple) {
-      std::vector<VertexId> ends;
-      for (const std::int32_t s : multiple->first) {
-        ends.push_back(transit_vertices_[static_cast<std::size_t>(s)]);
-      }
-      add_class(multiple->second, std::move(ends));
+  std::partial_sum(single_first.begin(), single_first.end(), single_first.begin());
+  std::vector<VertexId> members(single_first.back());
+  std::vector<std::uint32_t> next(single_first.begin(), single_first.end() - 1);
+  for (std::size_t v = 0; v < single.size(); ++v) {
+    if (single[v] >= 0) {
+      members[next[static_cast<std::size_t>(single[v])]++] = vertex_at(v);
     }
   }
-  table_first_.assign(class_switches_.size(), -1);
+  std::int32_t position = 0;
+  class_first_ = {0};
+  const auto add_class = [&](std::span<const VertexId> of) {
+    for (const VertexId member : of) {
+      class_of_[member.at()] = static_cast<std::int32_t>(class_first_.size()) - 1;
+      position_[member.at()] = forwards(member) && of.size() > 1 ? 0 : position++;
+    }
+    class_first_.push_back(static_cast<std::uint32_t>(class_switches_.size()));
+  };
+  auto multiple = by_switches.begin();
+  for (std::size_t t = 0; t < transit_vertices_.size(); ++t) {
+    if (single_first[t + 1] > single_first[t]) {
+      class_switches_.push_back(transit_vertices_[t]);
+      add_class({members.data() + single_first[t], members.data() + single_first[t + 1]});
+    }
+    for (; multiple != by_switches.end() && multiple->first.front() == static_cast<std::int32_t>(t); ++multiple) {
+      for (const std::int32_t s : multiple->first) {
+        class_switches_.push_back(transit_vertices_[static_cast<std::size_t>(s)]);
+      }
+      add_class(multiple->second);
+    }
+  }
+  table_first_.assign(class_first_.size() - 1, -1);
+}
+
+std::span<const VertexId> EqualCostPaths::switches_of(std::int32_t destination_class) const {
+  const auto c = static_cast<std::size_t>(destination_class);
+  return {class_switches_.data() + class_first_[c], class_switches_.data() + class_first_[c + 1]};
 }
 
 std::span<const NextHop> EqualCostPaths::links_of(VertexId vertex) const {
@@ -191,10 +210,8 @@ std::size_t EqualCostPaths::table(std::int32_t destination_class) {
   if (table_first_[wanted] >= 0) {
     return static_cast<std::size_t>(table_first_[wanted]);
   }
-  const std::int32_t component = component_[class_switches_[wanted].front().at()];
-  const auto in_component = [&](std::int32_t c) {
-    return component_[class_switches_[static_cast<std::size_t>(c)].front().at()] == component;
-  };
+  const std::int32_t component = component_[switches_of(destination_class).front().at()];
+  const auto in_component = [&](std::int32_t c) { return component_[switches_of(c).front().at()] == component; };
   std::int32_t first = destination_class / 64 * 64;
   std::int32_t last = std::min(first + 64, static_cast<std::int32_t>(table_first_.size()));
   while (!in_component(first)) {
@@ -209,8 +226,7 @@ std::size_t EqualCostPaths::table(std::int32_t destination_class) {
 
 // Breadth first from up to 64 classes at once: bit c of a word stands for class first + c.
 void EqualCostPaths::fill_tables(std::int32_t first_class, std::int32_t last_class) {
-  const auto component =
-      static_cast<std::size_t>(component_[class_switches_[static_cast<std::size_t>(first_class)].front().at()]);
+  const auto component = static_cast<std::size_t>(component_[switches_of(first_class).front().at()]);
   const auto base = static_cast<std::size_t>(component_first_[component]);
   const std::size_t size = static_cast<std::size_t>(component_first_[component + 1]) - base;
   std::vector<std::uint64_t> seen(size, 0);
@@ -222,7 +238,7 @@ void EqualCostPaths::fill_tables(std::int32_t first_class, std::int32_t last_cla
   for (std::int32_t c = first_class; c < last_class; ++c) {
     table_first_[static_cast<std::size_t>(c)] =
         static_cast<std::int64_t>(tables + size * static_cast<std::size_t>(c - first_class));
-    for (const VertexId end : class_switches_[static_cast<std::size_t>(c)]) {
+    for (const VertexId end : switches_of(c)) {
       frontier[static_cast<std::size_t>(transit_[end.at()]) - base] |= std::uint64_t{1} << (c - first_class);
     }
   }
@@ -255,7 +271,7 @@ void EqualCostPaths::fill_tables(std::int32_t first_class, std::int32_t last_cla
 
 std::uint16_t EqualCostPaths::distance(VertexId transit, std::int32_t destination_class) {
   const std::int32_t component = component_[transit.at()];
-  if (component != component_[class_switches_[static_cast<std::size_t>(destination_class)].front().at()]) {
+  if (component != component_[switches_of(destination_class).front().at()]) {
     return kUnreachable;
   }
   const std::int32_t base = component_first_[static_cast<std::size_t>(component)];

@@ -68,11 +68,18 @@ class EqualCostPaths {
     std::uint32_t count = 0;
   };
 
+  // What routing asks of a link, side by side: clusters have some 100,000.
+  struct Selected {
+    std::int32_t width = 0;  // 0: not selected
+    bool bundle = false;
+  };
+
   void find_transit(const Cluster& cluster, const ClusterGraph& graph);
   void find_components(const Cluster& cluster);
-  void number_transit(const Cluster& cluster);
-  void list_hops(const Cluster& cluster, const ClusterGraph& graph);
+  void number_transit();
+  void list_hops(const ClusterGraph& graph);
   void find_classes();
+  std::span<const VertexId> switches_of(std::int32_t destination_class) const;
 
   std::span<const NextHop> links_of(VertexId vertex) const;
   // Where the table of a class starts in distance_ and group_; filled if need be.
@@ -81,16 +88,17 @@ class EqualCostPaths {
   std::uint16_t distance(VertexId transit, std::int32_t destination_class);
   std::int32_t make_group(VertexId transit, std::int32_t destination_class);
 
-  std::vector<char> selected_;              // by link
+  std::vector<Selected> selected_;          // by link
   std::vector<std::int32_t> component_;     // by vertex; -1 without a selected link
   std::vector<std::int32_t> transit_;       // by vertex: position among transit vertices, component by component; or -1
   std::vector<VertexId> transit_vertices_;  // component by component
   std::vector<std::int32_t> component_first_;  // into transit_vertices_
   std::vector<std::uint32_t> links_first_;     // by vertex, into links_: selected links to transit vertices
   std::vector<NextHop> links_;
-  std::vector<std::int32_t> class_of_;  // by vertex; -1 where it can't be reached
-  std::vector<std::int32_t> position_;  // by vertex
-  std::vector<std::vector<VertexId>> class_switches_;
+  std::vector<std::int32_t> class_of_;    // by vertex; -1 where it can't be reached
+  std::vector<std::int32_t> position_;    // by vertex
+  std::vector<VertexId> class_switches_;  // class by class
+  std::vector<std::uint32_t> class_first_;
   // Tables by transit vertex of the class's component, one after the other as they are filled.
   std::vector<std::int64_t> table_first_;  // by class; -1 not filled
   std::vector<std::uint16_t> distance_;    // to the nearest switch of the class

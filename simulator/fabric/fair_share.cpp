@@ -79,17 +79,13 @@ class BottleneckFinder {
   std::vector<Found> found_;
 };
 
-// Sum over the flows of amount(flow) * weight, by arc.
+// Sum over the paths of amount(path) * weight, by arc.
 template <class Amount>
 std::vector<double> amount_by_arc(const Cluster& cluster, const FlowSet& flows, const Amount& amount) {
-  std::vector<double> by_path(flows.paths(), 0.0);
-  for (std::size_t i = 0; i < flows.flows().size(); ++i) {
-    by_path[flows.path_of(i)] += amount(i);
-  }
   std::vector<double> by_leg(flows.legs(), 0.0);
-  for (std::size_t p = 0; p < by_path.size(); ++p) {
+  for (std::size_t p = 0; p < flows.paths(); ++p) {
     for (const LegUse& leg : flows.path(p)) {
-      by_leg[leg.leg.at()] += by_path[p] * leg.share;
+      by_leg[leg.leg.at()] += amount(p) * leg.share;
     }
   }
   std::vector<double> by_arc(cluster.arcs(), 0.0);
@@ -126,8 +122,11 @@ FairShare max_min_rates(const Cluster& cluster, const FlowSet& flows) {
   }
   share.bottleneck =
       BottleneckFinder(flows, lanes, problem).find([&](std::uint32_t column) { return filling.bottleneck(column); });
-  share.load =
-      quantities<BytesPerSecond>(amount_by_arc(cluster, flows, [&](std::size_t i) { return share.rate[i].si(); }));
+  std::vector<double> of_path(flows.paths(), 0.0);
+  for (std::size_t i = 0; i < share.rate.size(); ++i) {
+    of_path[flows.path_of(i)] += share.rate[i].si();
+  }
+  share.load = quantities<BytesPerSecond>(amount_by_arc(cluster, flows, [&](std::size_t p) { return of_path[p]; }));
   return share;
 }
 
@@ -153,7 +152,7 @@ FlowTimes run_flows(const Cluster& cluster, const FlowSet& flows) {
     return evolution.longest_bottleneck(column);
   });
   times.carried =
-      quantities<Bytes>(amount_by_arc(cluster, flows, [&](std::size_t i) { return flows.flows()[i].bytes.si(); }));
+      quantities<Bytes>(amount_by_arc(cluster, flows, [&](std::size_t p) { return flows.bytes_of_path(p).si(); }));
   return times;
 }
 

@@ -10,6 +10,7 @@ void FlowSet::reserve(std::size_t flows, std::size_t arc_uses) {
   uses_.reserve(arc_uses);
   paths_.reserve(3 * flows);
   path_first_.reserve(flows + 1);
+  path_bytes_.reserve(flows);
   leg_first_.reserve(flows + 1);
   latency_.reserve(flows);
 }
@@ -24,12 +25,14 @@ LegId FlowSet::add_leg(std::span<const ArcUse> uses, Seconds latency) {
 void FlowSet::add(const Flow& flow, std::span<const LegUse> path) {
   paths_.insert(paths_.end(), path.begin(), path.end());
   path_first_.push_back(static_cast<std::uint32_t>(paths_.size()));
+  path_bytes_.emplace_back();
   add_on_last_path(flow);
 }
 
 void FlowSet::add_on_last_path(const Flow& flow) {
   check(paths() > 0, "a flow on the last path before there is one");
   path_of_.push_back(static_cast<std::uint32_t>(paths() - 1));
+  path_bytes_.back() += flow.bytes;
   flows_.push_back(flow);
 }
 

@@ -73,6 +73,7 @@ class FlowSet {
   std::size_t path_of(std::size_t flow) const { return path_of_[flow]; }
   std::size_t paths() const { return path_first_.size() - 1; }
   std::span<const LegUse> path(std::size_t path) const { return row(paths_, path_first_, path); }
+  Bytes bytes_of_path(std::size_t path) const { return path_bytes_[path]; }  // of its flows together
 
   // One flow's links in order, its weights multiplied out; for people and tests, not for solving.
   std::vector<ArcUse> uses_of_flow(std::size_t flow) const;
@@ -90,6 +91,7 @@ class FlowSet {
   std::vector<Flow> flows_;
   std::vector<std::uint32_t> path_of_;
   std::vector<LegUse> paths_;
+  std::vector<Bytes> path_bytes_;
   std::vector<std::uint32_t> path_first_ = {0};
   std::vector<ArcUse> uses_;
   std::vector<std::uint32_t> leg_first_ = {0};

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "core/cluster/distance.h"
 #include "core/error.h"
 #include "core/units/format_quantity.h"
+#include "simulator/fabric/host_ways.h"
 #include "simulator/fabric/mix.h"
 
 namespace trainyard::simulator {
@@ -20,17 +20,11 @@ std::uint64_t pair_key(std::int32_t a, std::int32_t b) {
 }  // namespace
 
 FlowRouter::FlowRouter(Routes& routes, const RoutingPolicy& policy, std::size_t flows)
-    : routes_(routes),
-      cluster_(routes.cluster()),
-      policy_(policy),
-      spreader_(routes.arc_latency(), cluster_.vertices().size()) {
+    : routes_(routes), cluster_(routes.cluster()), policy_(policy), spreader_(routes.spreader()) {
   const std::size_t vertices = cluster_.vertices().size();
   out_.resize(vertices);
   in_.resize(vertices);
   set_.reserve(flows, 8 * flows);  // a host's own links are shared; the rest is about eight a flow
-  for (const DeviceType& type : cluster_.device_types()) {
-    reads_gpu_memory_.push_back(has_gpudirect(type) ? 1 : 0);
-  }
   if (policy_.kind == RoutingKind::kAdaptive) {
     lanes_.emplace(cluster_);
     load_.assign(lanes_->size(), 0.0);
@@ -133,77 +127,25 @@ VertexId FlowRouter::nic_of(VertexId device) {
 
 LegId FlowRouter::spread_leg(EqualCostPaths& paths, VertexId from, VertexId to) {
   if (!spreader_.spread(paths, from, to, false)) {
-    no_way(from, to, &paths == &routes_.nvlink_paths() ? "NVLink" : "the links inside the host");
+    throw_no_path(cluster_, from, to, &paths == &routes_.nvlink_paths() ? "NVLink" : "the links inside the host");
   }
   uses_ = spreader_.uses();
-  add_memory_of(from);
-  add_memory_of(to);
+  add_memory_of(cluster_, from, uses_);
+  add_memory_of(cluster_, to, uses_);
   return set_.add_leg(uses_, spreader_.latency());
-}
-
-// What starts or ends at a CPU lies in its memory: read or written once.
-void FlowRouter::add_memory_of(VertexId end) {
-  if (cluster_.vertex(end).kind == VertexKind::kCpu) {
-    uses_.push_back({cluster_.memory_arc(end), kAllCables, 1.0});
-  }
 }
 
 LegId FlowRouter::host_leg(VertexId device, VertexId nic, bool out) {
   HostLeg& last = (out ? out_ : in_)[device.at()];
   if (last.leg.value() < 0 || last.nic != nic) {
-    last = {nic, make_host_leg(device, nic, out)};
-  }
-  return last.leg;
-}
-
-LegId FlowRouter::make_host_leg(VertexId device, VertexId nic, bool out) {
-  EqualCostPaths& paths = routes_.host_paths();
-  const VertexId from = out ? device : nic;
-  const VertexId to = out ? nic : device;
-  if (!spreader_.spread(paths, from, to, false)) {
-    no_way(from, to, "the links inside the host");
-  }
-  const std::optional<VertexId> cpu = cpu_of_bounce(device, nic);
-  if (!cpu) {
-    uses_ = spreader_.uses();
-    add_memory_of(device);
-    return set_.add_leg(uses_, spreader_.latency());
-  }
-  ++bounced_;
-  bounce_cpus_.push_back(*cpu);
-  spreader_.spread(paths, from, *cpu, false);
-  uses_ = spreader_.uses();
-  uses_.push_back({cluster_.memory_arc(*cpu), kAllCables, 2.0});
-  const Seconds first = spreader_.latency();
-  spreader_.spread(paths, *cpu, to, false);
-  uses_.insert(uses_.end(), spreader_.uses().begin(), spreader_.uses().end());
-  return set_.add_leg(uses_, first + spreader_.latency());
-}
-
-// On the way between GPU and NIC that was just spread: the CPU whose memory holds the data in between, where GPUDirect
-// RDMA can't be used. As nics_of() in core/cluster/distance.h has it, at NCCL's default limit.
-std::optional<VertexId> FlowRouter::cpu_of_bounce(VertexId device, VertexId nic) {
-  if (cluster_.vertex(device).kind != VertexKind::kGpu) {
-    return std::nullopt;
-  }
-  std::optional<VertexId> cpu;
-  bool coherent = false;
-  for (const ArcUse& use : spreader_.uses()) {
-    const VertexId passed = cluster_.head(use.arc);
-    coherent = coherent || cluster_.link(link_of(use.arc)).kind == LinkKind::kC2c;
-    if (!cpu && cluster_.vertex(passed).kind == VertexKind::kCpu) {
-      cpu = passed;
+    const HostWay way = routes_.host_way(device, nic, out);
+    last = {nic, set_.add_leg(way.uses, way.latency)};
+    if (way.bounce) {
+      ++bounced_;
+      bounce_cpus_.push_back(*way.bounce);
     }
   }
-  const std::size_t nic_type = cluster_.vertex(nic).type.at();
-  const std::size_t gpu_type = cluster_.vertex(device).type.at();
-  const std::vector<DeviceType>& types = cluster_.device_types();
-  const bool capable = (nic_type >= types.size() || reads_gpu_memory_[nic_type] != 0) &&
-                       (gpu_type >= types.size() || types[gpu_type].gpudirect.value_or(true));
-  if (capable) {
-    return cpu && !coherent ? cpu : std::nullopt;
-  }
-  return cpu ? cpu : routes_.nearest_cpu(device);
+  return last.leg;
 }
 
 // Along one path: the policy takes one way on at each step.
@@ -218,7 +160,7 @@ void FlowRouter::walk(VertexId exit, VertexId enter, const Flow& flow) {
   for (VertexId at = exit; at != enter;) {
     const std::span<const NextHop> hops = paths.next_hops(at, enter);
     if (hops.empty()) {
-      no_way(exit, enter, to_string(routes_.network()));
+      throw_no_path(cluster_, exit, enter, to_string(routes_.network()));
     }
     const NextHop hop = hops[hops.size() == 1 ? 0 : choose(hops, at)];
     if (lanes_) {
@@ -286,7 +228,7 @@ void FlowRouter::spray(VertexId exit, VertexId enter) {
     path_.push_back({set_.add_leg(uses_, latency), 1.0});
   }
   if (starts_.empty()) {
-    no_way(exit, enter, to_string(routes_.network()));
+    throw_no_path(cluster_, exit, enter, to_string(routes_.network()));
   }
   std::vector<ArcUse> last;
   Seconds latency;
@@ -315,16 +257,11 @@ const FlowRouter::SprayedLeg& FlowRouter::sprayed_leg(VertexId from_switch, Vert
   const auto [found, is_new] = sprayed_.try_emplace(pair_key(from_switch.value(), last));
   if (is_new) {
     if (!spreader_.spread(paths, from_switch, enter, true)) {
-      no_way(from_switch, enter, to_string(routes_.network()));
+      throw_no_path(cluster_, from_switch, enter, to_string(routes_.network()));
     }
     found->second = {set_.add_leg(spreader_.uses(), spreader_.latency()), spreader_.arrivals()};
   }
   return found->second;
-}
-
-void FlowRouter::no_way(VertexId from, VertexId to, std::string_view over) const {
-  throw Error(fmt::format("no path over {}", over), cluster_.vertex(from).name + " - " + cluster_.vertex(to).name,
-              "trainyard topology shows which parts of the cluster hang together");
 }
 
 }  // namespace trainyard::simulator

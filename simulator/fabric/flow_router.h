@@ -35,22 +35,18 @@ class FlowRouter {
   VertexId nic_of(VertexId device);
   LegId spread_leg(EqualCostPaths& paths, VertexId from, VertexId to);
   LegId host_leg(VertexId device, VertexId nic, bool out);
-  LegId make_host_leg(VertexId device, VertexId nic, bool out);
-  void add_memory_of(VertexId end);
   std::string bounce_note() const;
-  std::optional<VertexId> cpu_of_bounce(VertexId device, VertexId nic);
   void walk(VertexId exit, VertexId enter, const Flow& flow);
   std::size_t choose(std::span<const NextHop> hops, VertexId at);
   std::size_t least_loaded(std::span<const NextHop> hops, VertexId at) const;
   void spray(VertexId exit, VertexId enter);
   const SprayedLeg& sprayed_leg(VertexId from_switch, VertexId enter);
-  [[noreturn]] void no_way(VertexId from, VertexId to, std::string_view over) const;
 
   Routes& routes_;
   const Cluster& cluster_;
   RoutingPolicy policy_;
   FlowSet set_;
-  Spreader spreader_;
+  Spreader& spreader_;
   std::vector<LegUse> path_;
   std::vector<ArcUse> uses_;
   std::vector<HostLeg> out_;  // by vertex
@@ -63,7 +59,6 @@ class FlowRouter {
   std::optional<Lanes> lanes_;  // adaptive only
   std::size_t bounced_ = 0;
   std::vector<VertexId> bounce_cpus_;
-  std::vector<char> reads_gpu_memory_;  // by device type: as a NIC does with GPUDirect RDMA
   std::vector<Arrival> starts_;
 };
 

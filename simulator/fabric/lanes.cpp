@@ -10,6 +10,14 @@ Lanes::Lanes(const Cluster& cluster) {
   first_.push_back(0);
   for (const Link& link : cluster.links()) {
     const std::int32_t lanes = is_bundle(link) ? link.width : 1;
+    if (lanes == 1) {  // nearly all
+      for (const BytesPerSecond bandwidth : {link.bandwidth, link.reverse_bandwidth}) {
+        arc_.push_back(static_cast<std::int32_t>(first_.size() - 1));
+        capacity_.push_back(bandwidth.si());
+        first_.push_back(static_cast<std::uint32_t>(arc_.size()));
+      }
+      continue;
+    }
     for (const BytesPerSecond bandwidth : {link.bandwidth, link.reverse_bandwidth}) {
       const auto arc = static_cast<std::int32_t>(first_.size() - 1);
       arc_.insert(arc_.end(), static_cast<std::size_t>(lanes), arc);

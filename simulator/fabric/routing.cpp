@@ -37,19 +37,17 @@ Routes::Routes(const Cluster& cluster, const ClusterGraph& graph, Network networ
       network_paths_(cluster, graph, {.network = network}),
       nvlink_paths_(cluster, graph, kNvlinks),
       host_paths_(cluster, graph, kHostLinks),
-      gpu_position_(cluster.vertices().size(), 0) {
+      gpu_position_(cluster.vertices().size(), 0),
+      spreader_(arc_latency_, cluster.vertices().size()) {
   nearest_nic_.reserve(cluster.vertices().size());
   for (std::size_t v = 0; v < cluster.vertices().size(); ++v) {
     nearest_nic_.push_back(VertexId(static_cast<std::int64_t>(v)));
   }
-  arc_latency_.reserve(2 * cluster.links().size());
-  for (std::size_t a = 0; a < 2 * cluster.links().size(); ++a) {
-    arc_latency_.push_back(simulator::arc_latency(cluster, ArcId(static_cast<std::int64_t>(a))));
-  }
-  host_nics_ =
-      by_host([&](VertexId v, VertexKind kind) { return kind == VertexKind::kNic && network_paths_.touches(v); });
-  host_cpus_ = by_host([](VertexId, VertexKind kind) { return kind == VertexKind::kCpu; });
-  const Hosts gpus = by_host([](VertexId, VertexKind kind) { return kind == VertexKind::kGpu; });
+  arc_latency_ = arc_latencies(cluster);
+  const auto all = [](VertexId) { return true; };
+  host_nics_ = by_host(graph, VertexKind::kNic, [&](VertexId v) { return network_paths_.touches(v); });
+  host_cpus_ = by_host(graph, VertexKind::kCpu, all);
+  const Hosts gpus = by_host(graph, VertexKind::kGpu, all);
   for (std::size_t host = 0; host + 1 < gpus.first.size(); ++host) {
     for (std::uint32_t i = gpus.first[host]; i < gpus.first[host + 1]; ++i) {
       gpu_position_[gpus.devices[i].at()] = static_cast<std::int32_t>(i - gpus.first[host]);
@@ -58,13 +56,14 @@ Routes::Routes(const Cluster& cluster, const ClusterGraph& graph, Network networ
 }
 
 // A host: what PCIe and its like join.
-Routes::Hosts Routes::by_host(const std::function<bool(VertexId, VertexKind)>& wanted) const {
+template <class Wanted>
+Routes::Hosts Routes::by_host(const ClusterGraph& graph, VertexKind kind, const Wanted& wanted) const {
   Hosts hosts;
   hosts.first.assign(host_paths_.components() + 1, 0);
   std::vector<VertexId> found;
   for (std::size_t v = 0; v < cluster_.vertices().size(); ++v) {
     const VertexId id(static_cast<std::int64_t>(v));
-    if (host_paths_.touches(id) && wanted(id, cluster_.vertex(id).kind)) {
+    if (graph.kind(id) == kind && host_paths_.touches(id) && wanted(id)) {
       found.push_back(id);
       ++hosts.first[host_paths_.component(id) + 1];
     }

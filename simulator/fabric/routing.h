@@ -17,7 +17,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -27,6 +26,8 @@
 #include "core/cluster/graph.h"
 #include "simulator/fabric/equal_cost_paths.h"
 #include "simulator/fabric/flow.h"
+#include "simulator/fabric/host_ways.h"
+#include "simulator/fabric/spread.h"
 
 namespace trainyard::simulator {
 
@@ -48,6 +49,8 @@ struct RoutingPolicy {
 class Routes {
  public:
   Routes(const Cluster& cluster, const ClusterGraph& graph, Network network = Network::kBackend);
+  Routes(const Routes&) = delete;
+  Routes& operator=(const Routes&) = delete;
 
   // In the flows' order. Throws Error naming both ends where there is no way, or a flow's ends are the same.
   FlowSet route(std::span<const Flow> flows, const RoutingPolicy& policy);
@@ -59,9 +62,13 @@ class Routes {
   std::optional<VertexId> nearest_nic(VertexId device);  // the first of nics(); kept
   std::optional<VertexId> nearest_cpu(VertexId device);  // of its host
 
+  // Between a device and a NIC of its host; kept.
+  HostWay host_way(VertexId device, VertexId nic, bool out) { return host_ways_.find(*this, device, nic, out); }
+
   EqualCostPaths& network_paths() { return network_paths_; }  // cables
   EqualCostPaths& nvlink_paths() { return nvlink_paths_; }
   EqualCostPaths& host_paths() { return host_paths_; }  // PCIe, coherent links, CPU interconnect
+  Spreader& spreader() { return spreader_; }
   const Cluster& cluster() const { return cluster_; }
   // Time of a bit through the arc and the device it starts from, by arc.
   const std::vector<Seconds>& arc_latency() const { return arc_latency_; }
@@ -76,7 +83,8 @@ class Routes {
     }
   };
   std::optional<VertexId> find_nearest_nic(VertexId device);
-  Hosts by_host(const std::function<bool(VertexId, VertexKind)>& wanted) const;
+  template <class Wanted>
+  Hosts by_host(const ClusterGraph& graph, VertexKind kind, const Wanted& wanted) const;
 
   const Cluster& cluster_;
   Network network_;
@@ -88,6 +96,8 @@ class Routes {
   std::vector<std::int32_t> gpu_position_;  // by vertex: among the GPUs of its host
   std::vector<VertexId> nearest_nic_;       // by vertex, as far as asked; itself where not
   std::vector<Seconds> arc_latency_;
+  HostWays host_ways_;
+  Spreader spreader_;
   std::vector<VertexId> near_;  // working memory
 };
 

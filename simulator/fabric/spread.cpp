@@ -2,13 +2,20 @@
 
 namespace trainyard::simulator {
 
-Seconds arc_latency(const Cluster& cluster, ArcId arc) {
-  const Seconds link = cluster.link(link_of(arc)).latency;
-  const DeviceTypeId type = cluster.vertex(cluster.tail(arc)).type;
-  if (type.at() >= cluster.device_types().size()) {
-    return link;
+std::vector<Seconds> arc_latencies(const Cluster& cluster) {
+  std::vector<Seconds> of_device;  // by vertex
+  of_device.reserve(cluster.vertices().size());
+  for (const Vertex& vertex : cluster.vertices()) {
+    const bool known = vertex.type.at() < cluster.device_types().size();
+    of_device.push_back(known ? cluster.device_types()[vertex.type.at()].hop_latency.value_or(Seconds()) : Seconds());
   }
-  return link + cluster.device_types()[type.at()].hop_latency.value_or(Seconds());
+  std::vector<Seconds> latencies;
+  latencies.reserve(2 * cluster.links().size());
+  for (const Link& link : cluster.links()) {
+    latencies.push_back(link.latency + of_device[link.from.at()]);
+    latencies.push_back(link.latency + of_device[link.to.at()]);
+  }
+  return latencies;
 }
 
 Spreader::Spreader(const std::vector<Seconds>& arc_latency, std::size_t vertices)

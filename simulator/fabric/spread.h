@@ -11,8 +11,8 @@
 
 namespace trainyard::simulator {
 
-// Time of a bit through the arc and, unless it starts there, the device it starts from.
-Seconds arc_latency(const Cluster& cluster, ArcId arc);
+// By arc of a link: time of a bit through it and the device it starts from.
+std::vector<Seconds> arc_latencies(const Cluster& cluster);
 
 struct Arrival {
   VertexId at;

@@ -340,5 +340,33 @@ TEST(MaxMinProperties, MoreBandwidthNeverLowersTheLeastRateAndLessNeverRaisesIt)
   }
 }
 
+// Two rings' channels on one path and a flow beside them share 12 GB/s three ways; that the two are solved as one
+// commodity must not show. Each ring has a second hop on its own link, which both cross too.
+TEST(FairShare, EqualCoupledGroupsShareLikeTwo) {
+  const Cluster cluster = chain({12_GBps, 100_GBps});
+  FlowSet set;
+  const LegUse first{set.add_leg(std::vector<ArcUse>{{.arc = forward_arc(LinkId(0))}}, Seconds())};
+  const LegUse second{set.add_leg(std::vector<ArcUse>{{.arc = forward_arc(LinkId(1))}}, Seconds())};
+  const auto flow = [](std::optional<std::int32_t> group) {
+    Flow made;
+    made.bytes = 4_GB;
+    made.coupled_group = group;
+    return made;
+  };
+  set.add(flow(0), {&first, 1});
+  set.add_on_last_path(flow(1));
+  set.add(flow(0), {&second, 1});
+  set.add_on_last_path(flow(1));
+  set.add(flow(std::nullopt), {&first, 1});
+  const FairShare share = max_min_rates(cluster, set);
+  for (const BytesPerSecond rate : share.rate) {
+    EXPECT_DOUBLE_EQ(rate.si(), 4e9);
+  }
+  EXPECT_DOUBLE_EQ(share.load[1 * 2].si(), 8e9);
+  const FlowTimes times = run_flows(cluster, set);
+  EXPECT_EQ(times.solved, 2U);
+  EXPECT_DOUBLE_EQ(times.last.si(), 1.0);
+}
+
 }  // namespace
 }  // namespace trainyard::simulator
