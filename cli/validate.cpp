@@ -12,12 +12,14 @@
 #include "cli/json/output.h"
 #include "cli/long_answer.h"
 #include "cli/text/table.h"
+#include "cli/validate_throughput.h"
 #include "cli/verbs.h"
 #include "core/document/read_file.h"
 #include "core/document/write_file.h"
 #include "core/error.h"
 #include "core/units/format_quantity.h"
 #include "simulator/collective/validate_collectives.h"
+#include "simulator/throughput/published_throughput.h"
 
 namespace trainyard::cli {
 
@@ -213,10 +215,15 @@ void warn_of_idle_anchors(const std::vector<simulator::CollectiveAnchor>& anchor
 }
 
 int validate(const Session& session, const Options& options) {
+  const std::string text = read_text_file(options.file);
+  if (simulator::is_published_throughput(text)) {
+    return validate_published_throughput(
+        session, text,
+        {options.file, options.anchors, options.output, options.fit, options.leave_one_out, options.rows});
+  }
   check_options(options);
   std::optional<LongAnswer> answer(std::in_place, session);
   const simulator::CollectiveModels models = simulator::shipped_collective_models();
-  const std::string text = read_text_file(options.file);
   const std::vector<simulator::ClassifiedCollective> points =
       classify(simulator::parse_published_collectives(text, options.file), models.facts, models.exclusions);
   answer->show(options.fit ? "fitting constants, and again without each source" : "predicting");

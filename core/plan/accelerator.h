@@ -43,10 +43,12 @@ struct Accelerator {
   std::vector<std::pair<DataType, Sourced<FlopsPerSecond>>> dense_peak;  // by type of the operands
   Sourced<ByteCount> memory;
   Sourced<BytesPerSecond> memory_bandwidth;
-  Sourced<BytesPerSecond> intra_node_bandwidth;  // one device, one direction
-  Sourced<Seconds> intra_node_latency;           // per step of a collective
-  Sourced<Seconds> collective_overhead;          // per collective: launch, fill, skew between ranks
-  Sourced<ByteCount> runtime_memory;             // context, libraries, communicator buffers
+  Sourced<BytesPerSecond> intra_node_bandwidth;                // one device, one direction
+  Sourced<Seconds> intra_node_latency;                         // per step of a collective
+  Sourced<Seconds> collective_overhead;                        // per collective: launch, fill, skew between ranks
+  std::optional<Sourced<BytesPerSecond>> host_link_bandwidth;  // PCIe or C2C, one direction
+  std::optional<Sourced<double>> power_w;                      // limit of the device
+  Sourced<ByteCount> runtime_memory;                           // context, libraries, communicator buffers
   KernelEfficiency efficiency;
 
   // Throws Error for a type the file gives no peak for.

@@ -46,6 +46,9 @@ class StepModel {
   // The layout's degrees divide what they cut (why_impossible() says so first); memory isn't looked at.
   StepPrice price(const Layout& layout);
 
+  // Other software on the same machine; what was kept is forgotten.
+  void use_stack(const StackProfile& stack);
+
   const Workload& workload() const;
   const Machine& machine() const;
 

@@ -1,0 +1,284 @@
+#include "simulator/throughput/layer_time.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "simulator/throughput/elementwise_time.h"
+
+namespace trainyard::simulator {
+
+namespace {
+
+constexpr double kActivationBytes = 2.0;
+constexpr double kFloorPower = 6.0;
+constexpr double kHostPerDoubling = 0.15;  // of tensor parallelism: more launches and waits of collectives
+constexpr double kBackwardLaunches = 2.0;
+constexpr double kExpertLaunches = 1.5;  // a layer with experts launches more: routing, permutation, groups
+constexpr double kVocabularyUnit = 128.0;
+
+std::size_t at(StepLoss loss) { return static_cast<std::size_t>(loss); }
+
+Seconds sum(const StepLosses& losses) {
+  Seconds total;
+  for (const Seconds part : losses) {
+    total += part;
+  }
+  return total;
+}
+
+double real(std::int64_t value) { return static_cast<double>(value); }
+
+// max(gpu, host), smooth.
+Seconds with_floor(Seconds gpu, Seconds host) {
+  if (host.si() <= 0.0 || gpu.si() <= 0.0) {
+    return max(gpu, host);
+  }
+  const double ratio = host / gpu;
+  if (ratio < 0.3) {
+    return gpu;  // 0.3^6 / 6: a ten-thousandth
+  }
+  return gpu * std::pow(1.0 + std::pow(ratio, kFloorPower), 1.0 / kFloorPower);
+}
+
+}  // namespace
+
+LayerPricer::LayerPricer(const ModelSpec& model, std::int64_t sequence, const MachineRates& rates,
+                         const GroupCost& groups, const Layout& layout, const LayoutGroups& shapes)
+    : model_(model),
+      sequence_(real(sequence)),
+      rates_(rates),
+      groups_(groups),
+      layout_(layout),
+      shapes_(shapes),
+      tokens_(real(layout.micro_batch) * real(sequence) / layout.context),
+      norm_tokens_(layout.sequence_parallel ? tokens_ / layout.tensor : tokens_),
+      tensor_(layout.tensor) {}
+
+Seconds LayerPricer::collective(CollectiveOp op, double bytes, const GroupShape& group) const {
+  if (group.size() <= 1) {
+    return {};
+  }
+  return rates_.communication * groups_.time(op, from_si<Bytes>(bytes), group).time + rates_.skew;
+}
+
+void LayerPricer::add_gemm(Passes& passes, const Gemm& gemm) const {
+  const GemmRate& rate = gemm.wide ? rates_.wide : rates_.linear;
+  const auto time = [&](const GemmShape& shape) {
+    return gemm.copies > 1.0 ? grouped_gemm_time(shape, gemm.copies, rate) : gemm_time(shape, rate);
+  };
+  const auto [m, n, k] = gemm.shape;
+  const Seconds ideal = gemm.copies * (gemm.shape.flops() / rates_.peak);
+  const auto add = [&](StepLosses& pass, Seconds spent) {
+    pass[at(StepLoss::kIdeal)] += ideal;
+    pass[at(StepLoss::kGemm)] += spent - ideal;
+  };
+  // Gradients of weights are added to what earlier micro-batches left.
+  const double gradient = static_cast<double>(size_of(layout_.gradient_type));
+  const Seconds accumulate = from_si<Bytes>(2.0 * gradient * gemm.copies * n * k) / rates_.memory;
+  add(passes.forward, time({m, n, k}));
+  add(passes.input, time({m, k, n}));
+  add(passes.weight, time({n, k, m}) + accumulate);
+  if (!gemm.wide && rates_.cast_bytes > 0.0) {
+    const double bytes = rates_.cast_bytes * gemm.copies * m;
+    passes.forward[at(StepLoss::kElementwise)] += from_si<Bytes>(bytes * k) / rates_.memory;
+    passes.input[at(StepLoss::kElementwise)] += from_si<Bytes>(bytes * n) / rates_.memory;
+  }
+}
+
+double LayerPricer::share_kv() const { return std::max(1.0, real(model_.key_value_heads) / tensor_); }
+
+void LayerPricer::add_attention_products(Passes& passes) const {
+  const double hidden = real(model_.hidden);
+  const double heads = real(model_.heads) / tensor_;
+  const double key = real(model_.head_size);
+  const double value = real(value_head_size(model_));
+  if (model_.latent_attention) {
+    const LatentAttention& latent = *model_.latent_attention;
+    const double key_rank = real(latent.key_value_rank);
+    if (latent.query_rank) {
+      add_gemm(passes, {{norm_tokens_, real(*latent.query_rank), hidden}});
+      add_gemm(passes, {{tokens_, heads * key, real(*latent.query_rank)}});
+    } else {
+      add_gemm(passes, {{tokens_, heads * key, hidden}});
+    }
+    add_gemm(passes, {{norm_tokens_, key_rank + real(latent.rope_size), hidden}});
+    add_gemm(passes, {{tokens_, heads * (real(latent.no_rope_size) + value), key_rank}});
+  } else {
+    add_gemm(passes, {{tokens_, heads * key + share_kv() * (key + value), hidden}});
+  }
+  add_gemm(passes, {{tokens_, hidden, heads * value}});
+}
+
+void LayerPricer::add_attention(Passes& passes, bool window) const {
+  const double seen = window && model_.sliding_window ? real(model_.sliding_window->window) : 0.0;
+  AttentionShape shape;
+  shape.sequences = real(layout_.micro_batch);
+  shape.queries = sequence_ / layout_.context;
+  shape.keys = sequence_;
+  shape.kept = kept_keys(sequence_, seen);
+  shape.heads = real(model_.heads) / tensor_;
+  shape.key_size = real(model_.head_size);
+  shape.value_size = real(value_head_size(model_));
+  const Seconds ideal = shape.flops() / rates_.peak;
+  const Seconds forward = attention_forward_time(shape, rates_.attention);
+  const Seconds backward = attention_backward_time(shape, rates_.attention);
+  passes.forward[at(StepLoss::kIdeal)] += ideal;
+  passes.forward[at(StepLoss::kAttention)] += forward - ideal;
+  passes.input[at(StepLoss::kIdeal)] += 2.0 * ideal;
+  passes.input[at(StepLoss::kAttention)] += backward - 2.0 * ideal;
+  if (layout_.recompute == Recompute::kSelective) {
+    passes.again_extra += forward;
+  }
+  add_context(passes, forward, backward);
+}
+
+void LayerPricer::add_context(Passes& passes, Seconds forward, Seconds backward) const {
+  const int cp = layout_.context;
+  if (cp == 1) {
+    return;
+  }
+  const double key = real(model_.head_size);
+  const double value = real(value_head_size(model_));
+  const double heads = real(model_.heads) / tensor_;
+  const double kv = kActivationBytes * tokens_ * (model_.latent_attention ? heads : share_kv()) * (key + value);
+  Seconds spent_forward;
+  Seconds spent_backward;
+  switch (layout_.context_kind) {
+    case ContextKind::kRing: {
+      // A block's transfer hides behind attention on the block before it; backward carries gradients too.
+      const double hops = cp - 1;
+      const Seconds hop = collective(CollectiveOp::kSendRecv, kv, shapes_.context);
+      const Seconds hop_back = collective(CollectiveOp::kSendRecv, 2.0 * kv, shapes_.context);
+      spent_forward = hops * max(Seconds(), hop - forward / cp) + rates_.skew;
+      spent_backward = hops * max(Seconds(), hop_back - backward / cp) + rates_.skew;
+      break;
+    }
+    case ContextKind::kUlysses: {
+      const double out = kActivationBytes * tokens_ * heads * value;
+      const double in = kActivationBytes * tokens_ * heads * key + kv;
+      spent_forward = collective(CollectiveOp::kAllToAll, in, shapes_.context) +
+                      collective(CollectiveOp::kAllToAll, out, shapes_.context);
+      spent_backward = spent_forward;
+      break;
+    }
+    case ContextKind::kAllGather:
+      spent_forward = collective(CollectiveOp::kAllGather, kv * cp, shapes_.context);
+      spent_backward = spent_forward + collective(CollectiveOp::kReduceScatter, kv * cp, shapes_.context);
+      break;
+  }
+  passes.forward[at(StepLoss::kContext)] += spent_forward;
+  passes.input[at(StepLoss::kContext)] += spent_backward;
+}
+
+void LayerPricer::add_feed_forward(Passes& passes, double width) const {
+  const double hidden = real(model_.hidden);
+  const double inner = width / tensor_;
+  add_gemm(passes, {{tokens_, model_.gated_feed_forward ? 2.0 * inner : inner, hidden}});
+  add_gemm(passes, {{tokens_, hidden, inner}});
+}
+
+void LayerPricer::add_elementwise(Passes& passes, double feed_forward) const {
+  ElementwiseWork work;
+  work.tokens = tokens_;
+  work.norm_tokens = norm_tokens_;
+  work.hidden = real(model_.hidden);
+  work.projected = real(model_.heads) * real(model_.head_size) / tensor_ +
+                   2.0 * (model_.latent_attention ? real(model_.heads) / tensor_ : share_kv()) * real(model_.head_size);
+  work.feed_forward = feed_forward / tensor_;
+  work.gated = model_.gated_feed_forward;
+  work.fused = rates_.fused;
+  const Seconds forward = from_si<Bytes>(elementwise_bytes(work)) / rates_.memory;
+  passes.forward[at(StepLoss::kElementwise)] += forward;
+  passes.input[at(StepLoss::kElementwise)] += 2.0 * forward;
+}
+
+// `blocks`: all-reduces of a pass, each in two halves with sequence parallelism.
+void LayerPricer::add_tensor(Passes& passes, double blocks) const {
+  if (layout_.tensor == 1 || blocks <= 0.0) {
+    return;
+  }
+  const double bytes = kActivationBytes * tokens_ * real(model_.hidden);
+  const Seconds spent = layout_.sequence_parallel ? collective(CollectiveOp::kAllGather, bytes, shapes_.tensor) +
+                                                        collective(CollectiveOp::kReduceScatter, bytes, shapes_.tensor)
+                                                  : collective(CollectiveOp::kAllReduce, bytes, shapes_.tensor);
+  const double exposed = layout_.overlap_tensor ? 1.0 - rates_.overlap : 1.0;
+  passes.forward[at(StepLoss::kTensor)] += blocks * exposed * spent;
+  passes.input[at(StepLoss::kTensor)] += blocks * exposed * spent;
+}
+
+LayerTime LayerPricer::finished(const Passes& passes, bool repeated) const {
+  const Seconds host = passes.launches * rates_.host * (1.0 + kHostPerDoubling * std::log2(std::max(1.0, tensor_)));
+  LayerTime time;
+  const Seconds forward = sum(passes.forward);
+  const Seconds input = sum(passes.input);
+  const Seconds weight = sum(passes.weight);
+  time.forward = with_floor(forward, host);
+  const Seconds backward = with_floor(input + weight, kBackwardLaunches * host);
+  time.input = input + backward - (input + weight);
+  time.weight = weight;
+  if (repeated) {
+    time.again = time.forward / layout_.recompute_every;
+  } else {
+    time.again = passes.again_extra;
+  }
+  for (std::size_t i = 0; i < time.losses.size(); ++i) {
+    time.losses[i] = passes.forward[i] + passes.input[i] + passes.weight[i];
+  }
+  time.losses[at(StepLoss::kHost)] += (time.forward - forward) + (time.input - input);
+  time.losses[at(StepLoss::kRecompute)] += time.again;
+  return time;
+}
+
+LayerTime LayerPricer::layer(LayerKind kind) const {
+  Passes passes;
+  add_attention_products(passes);
+  add_attention(passes, kind.window);
+  if (kind.experts) {
+    passes.launches = kExpertLaunches;
+    add_experts(passes);
+  } else {
+    add_feed_forward(passes, real(model_.feed_forward));
+    add_elementwise(passes, real(model_.feed_forward));
+    add_tensor(passes, 2.0);
+  }
+  return finished(passes, layout_.recompute == Recompute::kFull);
+}
+
+LayerTime LayerPricer::embedding() const {
+  Passes passes;
+  // A row read and written; backward adds it to the table's gradient.
+  const Bytes row = from_si<Bytes>(2.0 * kActivationBytes * tokens_ * real(model_.hidden));
+  passes.forward[at(StepLoss::kElementwise)] += row / rates_.memory;
+  passes.input[at(StepLoss::kElementwise)] += 2.0 * (row / rates_.memory);
+  add_tensor(passes, 0.5);
+  return finished(passes, false);
+}
+
+LayerTime LayerPricer::head() const {
+  Passes passes;
+  const double unit = kVocabularyUnit * tensor_;
+  const double logits = std::ceil(real(model_.vocabulary) / unit) * unit / tensor_;
+  add_gemm(passes, {{tokens_, logits, real(model_.hidden)}, 1.0, 1.0, true});
+  const Seconds loss = from_si<Bytes>(loss_bytes_per_logit(rates_.fused) * tokens_ * logits) / rates_.memory;
+  passes.forward[at(StepLoss::kElementwise)] += loss / 3.0;
+  passes.input[at(StepLoss::kElementwise)] += loss / 1.5;
+  add_tensor(passes, 0.5);
+  return finished(passes, false);
+}
+
+Seconds LayerPricer::transfer() const {
+  if (layout_.pipeline == 1) {
+    return {};
+  }
+  const bool sliced = layout_.sequence_parallel || rates_.sliced_transfer;
+  const double bytes = kActivationBytes * tokens_ * real(model_.hidden) / (sliced ? tensor_ : 1.0);
+  GroupShape pair;
+  pair.count = {2, 1};
+  pair.stride = shapes_.pipeline.stride;
+  // The slowest hop decides: one that leaves the node, if any does.
+  pair.per_node = shapes_.pipeline.per_node >= layout_.pipeline ? 2 : 1;
+  pair.concurrent = shapes_.pipeline.concurrent;
+  return collective(CollectiveOp::kSendRecv, bytes, pair);
+}
+
+}  // namespace trainyard::simulator

@@ -1,0 +1,85 @@
+// The time of one layer on one rank, per micro-batch, opened by where it goes.
+//
+//   forward   products, attention, elementwise, tensor-, context- and expert-parallel communication left over
+//   input     backward to the layer's input      weight   backward to its weights (two products for each forward one)
+//   again     what recomputation repeats: the forward, its communication included; selective: unfused attention alone
+// A pass is never quicker than its host launches kernels; the floor is smooth: (gpu^p + host^p)^(1/p).
+// Parts are of StepLoss; kIdeal is model FLOPs at the peak, everything else what comes on top.
+#pragma once
+
+#include "core/layout/layout.h"
+#include "core/model/model_spec.h"
+#include "simulator/collective/group_cost.h"
+#include "simulator/throughput/layout_groups.h"
+#include "simulator/throughput/machine_rates.h"
+#include "simulator/throughput/step_loss.h"
+
+namespace trainyard::simulator {
+
+struct LayerTime {
+  Seconds forward;
+  Seconds input;
+  Seconds weight;
+  Seconds again;
+  StepLosses losses{};  // sum of forward, input, weight and again
+  Seconds total() const { return forward + input + weight + again; }
+};
+
+// Layers differ by these alone.
+struct LayerKind {
+  bool experts = false;
+  bool window = false;
+};
+
+class LayerPricer {
+ public:
+  LayerPricer(const ModelSpec& model, std::int64_t sequence, const MachineRates& rates, const GroupCost& groups,
+              const Layout& layout, const LayoutGroups& shapes);
+
+  LayerTime layer(LayerKind kind) const;
+  // Embedding (on the first stage); final norm, products with the vocabulary and loss (on the last).
+  LayerTime embedding() const;
+  LayerTime head() const;
+  // Between two stages, once: activations of a micro-batch, or their gradients.
+  Seconds transfer() const;
+
+ private:
+  // Of one layer: GPU time by pass, before the host's floor.
+  struct Passes {
+    StepLosses forward{};
+    StepLosses input{};
+    StepLosses weight{};
+    Seconds again_extra;    // selective recomputation
+    double launches = 1.0;  // of the host, in layers' worth
+  };
+  struct Gemm {
+    GemmShape shape;
+    double copies = 1.0;   // experts side by side
+    double weights = 1.0;  // of the parameters it reads, held on this rank
+    bool wide = false;
+  };
+
+  void add_gemm(Passes& passes, const Gemm& gemm) const;
+  void add_attention(Passes& passes, bool window) const;
+  void add_attention_products(Passes& passes) const;
+  void add_feed_forward(Passes& passes, double width) const;
+  void add_experts(Passes& passes) const;
+  void add_elementwise(Passes& passes, double feed_forward) const;
+  void add_tensor(Passes& passes, double blocks) const;
+  void add_context(Passes& passes, Seconds attention_forward, Seconds attention_backward) const;
+  LayerTime finished(const Passes& passes, bool repeated) const;
+  Seconds collective(CollectiveOp op, double bytes, const GroupShape& group) const;
+  double share_kv() const;
+
+  const ModelSpec& model_;
+  double sequence_;
+  const MachineRates& rates_;
+  const GroupCost& groups_;
+  const Layout& layout_;
+  const LayoutGroups& shapes_;
+  double tokens_;       // of a micro-batch on this rank
+  double norm_tokens_;  // ... of norms and residuals
+  double tensor_;
+};
+
+}  // namespace trainyard::simulator

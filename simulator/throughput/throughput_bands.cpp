@@ -1,0 +1,107 @@
+// Bands of stack profiles: from residuals of what a fit had not seen.
+//
+//   fitted     the stack's own residuals, with half a dozen of all stacks' mixed in
+//   other      residuals of each group of rows under a fit without it, pooled over stacks, not below the stack's own
+//   borrowed   residuals of each source under a fit without it
+//   anchored   the same about the source's median
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "simulator/throughput/throughput_score.h"
+#include "simulator/throughput/validate_throughput.h"
+
+namespace trainyard::simulator {
+
+namespace {
+
+double residual(FitRow& row, const StackProfile& profile) {
+  return std::log(row.row->step_s() / row.pricer->step_s(profile));
+}
+
+// Residuals of the rows that `left` says under a fit of the others, for each value of `key`.
+template <class Key, class Use>
+void leave_out(std::vector<FitRow>& rows, const StackLibrary& library, const Key& key, const Use& use) {
+  std::set<std::string> keys;
+  for (const FitRow& row : rows) {
+    keys.insert(key(row));
+  }
+  for (const std::string& one : keys) {
+    std::vector<FitRow> others;
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(others),
+                 [&](const FitRow& row) { return key(row) != one; });
+    const StackLibrary without = fit_stacks(others, &library);
+    std::vector<double> residuals;
+    bool moe = false;
+    bool own = true;
+    for (FitRow& row : rows) {
+      if (key(row) == one) {
+        const ChosenStack chosen = choose_stack(without, *row.row);
+        own = own && chosen.evidence != StackEvidence::kBorrowed;
+        moe = row.row->moe();
+        residuals.push_back(residual(row, chosen.profile));
+      }
+    }
+    use(residuals, own, moe);
+  }
+}
+
+void append(std::vector<double>& to, const std::vector<double>& more) { to.insert(to.end(), more.begin(), more.end()); }
+
+}  // namespace
+
+StackLibrary fit_with_bands(const std::vector<ThroughputCase>& cases) {
+  std::vector<FitRow> rows;
+  for (const FitRow& row : fit_rows(cases)) {
+    if (!row.row->excluded) {
+      rows.push_back(row);
+    }
+  }
+  StackLibrary library = fit_stacks(rows);
+  std::vector<double> all;
+  std::map<std::string, std::vector<double>> of_stack;
+  for (FitRow& row : rows) {
+    const double value = residual(row, library.stacks.at(row.stack));
+    all.push_back(value);
+    of_stack[row.stack].push_back(value);
+  }
+  std::vector<double> others;
+  leave_out(
+      rows, library, [](const FitRow& row) { return row.row->run.group; },
+      [&](const std::vector<double>& residuals, bool own, bool) {
+        if (own) {
+          append(others, residuals);
+        }
+      });
+  std::vector<double> borrowed;
+  std::vector<double> anchored;
+  leave_out(
+      rows, library, [](const FitRow& row) { return row.row->run.source_key; },
+      [&](const std::vector<double>& residuals, bool, bool) {
+        // Each source counts alike, however many rows it has.
+        constexpr std::size_t kOfEach = 8;
+        const std::size_t step = std::max<std::size_t>(1, residuals.size() / kOfEach);
+        const double middle = median(residuals);
+        for (std::size_t i = 0; i < residuals.size(); i += step) {
+          borrowed.push_back(residuals[i]);
+          anchored.push_back(residuals[i] - middle);
+        }
+      });
+  const double pooled = four_fifths(all);
+  const double other = four_fifths(others);
+  for (auto& [name, profile] : library.stacks) {
+    constexpr double kPooled = 6.0;
+    const auto count = static_cast<double>(of_stack.at(name).size());
+    profile.band_fitted = (count * four_fifths(of_stack.at(name)) + kPooled * pooled) / (count + kPooled);
+    profile.band = std::max(other, profile.band_fitted);
+    profile.band_anchored = std::min(profile.band, four_fifths(anchored));
+  }
+  for (auto& [name, profile] : library.families) {
+    profile.band = four_fifths(borrowed);
+    profile.band_fitted = profile.band;
+    profile.band_anchored = four_fifths(anchored);
+  }
+  return library;
+}
+
+}  // namespace trainyard::simulator

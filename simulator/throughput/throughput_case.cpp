@@ -1,0 +1,224 @@
+#include "simulator/throughput/throughput_case.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/document/text_match.h"
+#include "core/model/layer_shape.h"
+#include "core/model/model_flops.h"
+#include "simulator/throughput/row_layout.h"
+
+namespace trainyard::simulator {
+
+namespace {
+
+constexpr std::int64_t kUnstatedVocabulary = 51200;
+
+void fill_experts(const PublishedModel& from, ModelSpec& model) {
+  if (!from.experts || from.experts->experts == 0) {
+    return;
+  }
+  const PublishedExperts& row = *from.experts;
+  MixtureOfExperts experts;
+  experts.experts = row.experts;
+  experts.experts_per_token = std::max<std::int64_t>(1, row.top_k);
+  experts.expert_feed_forward = row.feed_forward;
+  experts.shared_experts = row.shared;
+  if (row.shared_feed_forward && row.feed_forward > 0) {
+    experts.shared_experts = std::max<std::int64_t>(1, *row.shared_feed_forward * row.shared / row.feed_forward);
+  }
+  experts.first_dense_layers = row.dense_layers;
+  model.experts = experts;
+}
+
+std::string fill_model(const PublishedRun& run, ThroughputCase& made) {
+  const PublishedModel& from = run.model;
+  if (!from.layers || !from.hidden || !from.heads || !from.sequence) {
+    return "the model's layers, hidden size, heads or sequence aren't stated";
+  }
+  ModelSpec& model = made.workload.model;
+  model.name = from.name;
+  model.layers = *from.layers;
+  model.hidden = *from.hidden;
+  model.heads = *from.heads;
+  model.key_value_heads = from.key_value_heads.value_or(model.heads);
+  model.head_size = from.head_size.value_or(model.hidden / model.heads);
+  model.gated_feed_forward = contains(from.activation, "glu") || contains(from.activation, "gated");
+  model.feed_forward = from.feed_forward.value_or(model.gated_feed_forward ? model.hidden * 8 / 3 : 4 * model.hidden);
+  model.vocabulary = from.vocabulary.value_or(kUnstatedVocabulary);
+  if (!from.vocabulary) {
+    made.flags.emplace_back("vocabulary_assumed");
+  }
+  model.tied_embeddings = from.tied;
+  fill_experts(from, model);
+  if (from.latent) {
+    LatentAttention latent;
+    latent.query_rank = from.latent->query_rank;
+    latent.key_value_rank = from.latent->key_value_rank;
+    latent.no_rope_size = from.latent->no_rope;
+    latent.rope_size = from.latent->rope;
+    model.latent_attention = latent;
+    model.head_size = latent.no_rope_size + latent.rope_size;
+    model.value_head_size = from.latent->value;
+  }
+  if (contains(from.attention, "sliding")) {
+    model.sliding_window = SlidingWindow{128, contains(from.attention, "alternating") ? 2 : 0};
+  }
+  const std::string name = lower_case(from.name);
+  if (model.experts) {
+    model.experts->expert_bias = contains(name, "gpt-oss");
+  }
+  const bool without = contains(run.notes, "w/o MTP") || contains(run.notes, "without MTP");
+  if (contains(name, "deepseek-v3") && run.source_key == "megatron-bridge" && !without) {
+    model.multi_token_layers = 1;
+  }
+  if (model.experts && (contains(run.notes, "Real (untrained) router") || contains(run.notes, "load imbalance"))) {
+    model.experts->imbalance = 1.15;
+  }
+  if (model.experts && contains(run.flags.empty() ? std::string() : run.flags.front(), "dropped")) {
+    model.experts->capacity_factor = 1.0;
+  }
+  made.workload.sequence = *from.sequence;
+  return {};
+}
+
+SoftwareWords software_of(const PublishedRun& run, const std::string& generation) {
+  const std::string words =
+      lower_case(run.source_key + " " + run.source + " " + run.parallelism.overlap + " " + run.parallelism.sharding);
+  const std::string kernel = lower_case(run.parallelism.attention_kernel);
+  SoftwareWords software;
+  software.generation = generation;
+  software.year = run.year;
+  software.kind = contains(words, "maxtext") || contains(words, "jax")          ? "xla"
+                  : contains(words, "llmc") || contains(words, "llm.c")         ? "llm.c"
+                  : contains(words, "foundry") || contains(words, "torchtitan") ? "fsdp"
+                                                                                : "megatron";
+  const bool old = run.year > 0 && run.year <= 2022;
+  const bool unfused = contains(kernel, "no flash") || contains(kernel, "pre-flash") ||
+                       contains(kernel, "fused softmax") || (kernel.empty() && old);
+  software.attention =
+      unfused                                ? AttentionKernel::kUnfused
+      : contains(words, "foundry")           ? AttentionKernel::kFlash1
+      : contains(kernel, "flashattention-3") ? AttentionKernel::kFlash3
+      : contains(kernel, "flashattention-2") || contains(kernel, "sdpa") || contains(kernel, "flash-attn")
+          ? AttentionKernel::kFlash2
+          : AttentionKernel::kCudnn;
+  software.fused = !unfused && !contains(words, "foundry");
+  software.sliced_transfer = !contains(words, "deepspeed") && !contains(words, "bloom") && !contains(words, "vtrain");
+  return software;
+}
+
+// Model FLOPs of a token, forward and backward.
+double row_flops(const Workload& workload, AttentionConvention convention) {
+  const ModelSpec& model = workload.model;
+  double weights = static_cast<double>(model.hidden) * static_cast<double>(model.vocabulary);
+  double scores = 0.0;
+  for (std::int64_t layer = 0; layer < model.layers; ++layer) {
+    const LayerShape shape = layer_shape(model, layer);
+    weights += static_cast<double>(active_weight_count(shape));
+    const double keys = convention == AttentionConvention::kFull ? static_cast<double>(workload.sequence)
+                                                                 : mean_keys(shape.attention, workload.sequence);
+    scores += keys * static_cast<double>(shape.attention.heads) *
+              static_cast<double>(shape.attention.query_key_size + shape.attention.value_size);
+  }
+  constexpr double kForwardAndBackward = 3.0;
+  return kForwardAndBackward * 2.0 * (weights + scores);
+}
+
+// Tokens a second of a GPU, as measured; nothing where the row has no figure.
+std::optional<double> measured_rate(const PublishedRun& run, const ThroughputCase& made) {
+  const double gpus = static_cast<double>(run.gpus);
+  if (run.step_s && *run.step_s > 0.0 && made.workload.global_batch > 0) {
+    return made.tokens_per_step() / *run.step_s / gpus;
+  }
+  if (run.tokens_per_s_per_gpu && *run.tokens_per_s_per_gpu > 0.0) {
+    return run.tokens_per_s_per_gpu;
+  }
+  constexpr double kTera = 1e12;
+  const auto flops = [&](AttentionConvention convention) { return row_flops(made.workload, convention); };
+  if (run.model_tflops) {
+    const bool causal = contains(run.source_key, "modelzoo") || contains(run.source_key, "bridge") ||
+                        contains(run.source_key, "automodel");
+    return *run.model_tflops * kTera / flops(causal ? AttentionConvention::kCausal : AttentionConvention::kFull);
+  }
+  if (run.hardware_tflops) {
+    // Recomputed layers counted, the head once: 96 B s l h^2 (1 + s/6h + V/16lh), Narayanan et al. 2021.
+    const ModelSpec& model = made.workload.model;
+    const double head = 6.0 * static_cast<double>(model.hidden) * static_cast<double>(model.vocabulary);
+    const double all = flops(AttentionConvention::kFull);
+    const double repeated = run.parallelism.recompute == "full" ? (all - head) / 3.0 : 0.0;
+    return *run.hardware_tflops * kTera / (all + repeated);
+  }
+  return std::nullopt;
+}
+
+void fill_measured(const PublishedRun& run, const ThroughputExclusions& exclusions, ThroughputCase& made) {
+  const std::optional<double> rate = measured_rate(run, made);
+  made.tokens_per_s_per_gpu = rate.value_or(0.0);
+  if (const auto found = exclusions.find(run.id); found != exclusions.end()) {
+    made.flags.push_back("excluded: " + found->second);
+    made.excluded = true;
+  }
+  if (!run.score_ready) {
+    made.flags.emplace_back("not_score_ready");
+    made.excluded = true;
+  }
+  if (!run.newest) {
+    made.flags.emplace_back("measured_again_later");
+    made.excluded = true;
+  }
+}
+
+}  // namespace
+
+ThroughputCase make_case(const PublishedRun& run, const ThroughputExclusions& exclusions) {
+  ThroughputCase made;
+  made.run = run;
+  made.reason = run.malformed;
+  if (!made.reason.empty()) {
+    return made;
+  }
+  made.reason = fill_model(run, made);
+  if (!made.reason.empty()) {
+    return made;
+  }
+  const std::optional<DescribedMachine> machine =
+      described_machine({run.gpu, run.intra_link, run.inter_link, run.gpus, run.gpus_per_node, run.gpu_memory_gb});
+  if (!machine) {
+    made.reason = "an accelerator we have no data for: " + run.gpu;
+    return made;
+  }
+  made.machine = *machine;
+  made.software = software_of(run, machine->generation);
+  made.reason = row_layouts(run, made);
+  if (made.reason.empty()) {
+    fill_measured(run, exclusions, made);
+    if (made.tokens_per_s_per_gpu <= 0.0) {
+      made.excluded = true;
+      made.flags.emplace_back("nothing_measured");
+    }
+  }
+  return made;
+}
+
+std::vector<ThroughputCase> make_cases(const std::vector<PublishedRun>& runs, const ThroughputExclusions& exclusions) {
+  std::vector<ThroughputCase> cases;
+  cases.reserve(runs.size());
+  for (const PublishedRun& run : runs) {
+    cases.push_back(make_case(run, exclusions));
+  }
+  return cases;
+}
+
+ThroughputExclusions shipped_throughput_exclusions() {
+  // Notes to published/throughput.json and its own flags; docs/cost_model.md.
+  return {
+      {"mbridge-26.02.01-llama3-70b-gb300-64-mxfp8-gbs256", "stated without interleaving, runs as with"},
+      {"mbridge-26.02.01-llama3-70b-gb300-64-nvfp4-gbs256", "stated as not sharded, which doesn't fit its memory"},
+      {"dgxc-v25.05.05-deepseek-v3-bf16-gb200-128", "early release, a third of later ones' speed"},
+      {"dgxc-v25.05.05-deepseek-v3-bf16-gb200-256", "early release, a third of later ones' speed"},
+      {"dgxc-v25.05.05-deepseek-v3-bf16-gb200-512", "early release, a third of later ones' speed"},
+  };
+}
+
+}  // namespace trainyard::simulator

@@ -1,0 +1,91 @@
+#include "simulator/throughput/update_time.h"
+
+#include <algorithm>
+
+namespace trainyard::simulator {
+
+namespace {
+
+constexpr double kUpdateBytes = 34.0;
+constexpr double kNormBytes = 8.0;
+constexpr double kHostUpdateBytes = 28.0;
+// A device's share of its host's memory bandwidth.
+constexpr BytesPerSecond kHostMemory = from_si<BytesPerSecond>(40e9);
+
+GroupShape of_experts(const LayoutGroups& shapes) { return shapes.expert_data; }
+
+double bytes_of(DataType type) { return static_cast<double>(size_of(type)); }
+
+}  // namespace
+
+Seconds UpdatePricer::collective(CollectiveOp op, double bytes, const GroupShape& group) const {
+  return group.size() <= 1 || bytes <= 0.0 ? Seconds()
+                                           : rates_.communication * groups_.time(op, from_si<Bytes>(bytes), group).time;
+}
+
+Seconds UpdatePricer::reduce(double bytes, const GroupShape& group) const {
+  if (layout_.zero_stage == 0) {
+    return collective(CollectiveOp::kAllReduce, bytes, group);
+  }
+  const bool hybrid = layout_.shard_group.has_value() && group == shapes_.data;
+  if (!hybrid) {
+    return collective(CollectiveOp::kReduceScatter, bytes, group);
+  }
+  const double sharers = static_cast<double>(shapes_.shard.size());
+  return collective(CollectiveOp::kReduceScatter, bytes, shapes_.shard) +
+         collective(CollectiveOp::kAllReduce, bytes / sharers, shapes_.replica);
+}
+
+// What is left of `spent` when it runs behind a window of compute in buckets.
+Seconds UpdatePricer::hidden(Seconds spent, double bytes, Seconds window) const {
+  const double bucket = static_cast<double>(layout_.bucket_bytes.value());
+  const Seconds last = spent * std::min(1.0, bucket / std::max(bytes, 1.0));
+  return max(last, spent - rates_.overlap * min(spent, window));
+}
+
+UpdateTime UpdatePricer::step(const RankParameters& parameters, const UpdateWindows& windows) const {
+  const double gradient = bytes_of(layout_.gradient_type);
+  const double parameter = bytes_of(layout_.parameter_type == DataType::kFp32 ? DataType::kFp32 : DataType::kBf16);
+  const double all = parameters.dense + parameters.experts;
+  UpdateTime time;
+  double owned = all;
+  if (layout_.zero_stage < 3) {
+    const Seconds spent =
+        reduce(gradient * parameters.dense, shapes_.data) + reduce(gradient * parameters.experts, of_experts(shapes_));
+    time.gradient = layout_.overlap_gradient_reduce ? hidden(spent, gradient * all, windows.backward) : spent;
+  }
+  if (layout_.zero_stage >= 1) {
+    owned = parameters.dense / static_cast<double>(std::max<std::int64_t>(1, shapes_.shard.size())) +
+            parameters.experts / static_cast<double>(std::max<std::int64_t>(1, shapes_.expert_data.size()));
+  }
+  if (layout_.zero_stage == 1 || layout_.zero_stage == 2) {
+    const Seconds spent = collective(CollectiveOp::kAllGather, parameter * parameters.dense, shapes_.shard) +
+                          collective(CollectiveOp::kAllGather, parameter * parameters.experts, of_experts(shapes_));
+    time.parameter = layout_.overlap_parameter_gather ? hidden(spent, parameter * all, windows.forward) : spent;
+  }
+  const double held = layout_.zero_stage >= 2 ? owned : all;
+  time.optimizer = from_si<Bytes>(kUpdateBytes * owned + kNormBytes * held) / rates_.memory;
+  if (layout_.offload.optimizer) {
+    const Bytes down = from_si<Bytes>(gradient * owned);
+    const Bytes up = from_si<Bytes>(parameter * owned);
+    time.offload = max((down + up) / rates_.host_link, from_si<Bytes>(kHostUpdateBytes * owned) / kHostMemory);
+    time.optimizer = from_si<Bytes>(kNormBytes * held) / rates_.memory;
+  }
+  return time;
+}
+
+Seconds UpdatePricer::sharded(const RankParameters& parameters, Seconds compute) const {
+  if (layout_.zero_stage < 3) {
+    return {};
+  }
+  const double parameter = bytes_of(layout_.parameter_type == DataType::kFp32 ? DataType::kFp32 : DataType::kBf16);
+  const double gradient = bytes_of(layout_.gradient_type);
+  const double wire = std::min(parameter, std::max(1.0, bytes_of(layout_.communication_type)));
+  const Seconds spent = 2.0 * collective(CollectiveOp::kAllGather, wire * parameters.dense, shapes_.shard) +
+                        2.0 * collective(CollectiveOp::kAllGather, wire * parameters.experts, of_experts(shapes_)) +
+                        reduce(gradient * parameters.dense, shapes_.data) +
+                        reduce(gradient * parameters.experts, of_experts(shapes_));
+  return max(Seconds(), spent - compute) + (1.0 - rates_.overlap) * min(spent, compute);
+}
+
+}  // namespace trainyard::simulator
