@@ -1,34 +1,17 @@
 #include "cli/machine_option.h"
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 
 #include "core/error.h"
-#include "core/plan/accelerator.h"
+#include "core/plan/shipped.h"
 
 namespace trainyard::cli {
-
-namespace {
-
-std::filesystem::path accelerator_file(const std::filesystem::path& cluster, const std::string& name) {
-  const std::filesystem::path beside = cluster.parent_path() / (name + ".json");
-  const std::filesystem::path usual = cluster.parent_path() / ".." / "accelerators" / (name + ".json");
-  for (const std::filesystem::path& file : {usual, beside}) {
-    if (std::filesystem::exists(file)) {
-      return file.lexically_normal();
-    }
-  }
-  throw Error("names the accelerator '" + name + "', which has no file", cluster.string(),
-              "looked for " + usual.lexically_normal().string() + " and " + beside.lexically_normal().string());
-}
-
-}  // namespace
 
 void add_machine_options(CLI::App& verb, MachineOption& option) {
   CLI::Option* profile = verb.add_option("--profile", option.profile, "This machine, as `calibrate` measured it");
   profile->type_name("FILE");
   verb.add_option("--cluster", option.cluster,
-                  "Instead of a profile: a cluster from published numbers, as in models/clusters")
+                  "Instead of a profile: a cluster from published numbers, a file or a name of models/clusters")
       ->type_name("FILE")
       ->excludes(profile);
 }
@@ -41,8 +24,8 @@ DeviceProfile read_machine_option(const MachineOption& option) {
     throw Error("which machine?", "--profile",
                 "give --profile PROFILE.json (from `trainyard calibrate`) or --cluster CLUSTER.json");
   }
-  Fabric fabric = read_fabric(option.cluster);
-  Accelerator accelerator = read_accelerator(accelerator_file(option.cluster, fabric.accelerator));
+  Fabric fabric = open_fabric(option.cluster);
+  Accelerator accelerator = open_accelerator(fabric.accelerator, option.cluster);
   return analytic_profile(std::move(accelerator), std::move(fabric));
 }
 

@@ -19,8 +19,8 @@ struct MachineOption {
 // Adds --profile and --cluster, of which one must be given.
 void add_machine_options(CLI::App& verb, MachineOption& option);
 
-// Reads the file. A cluster names its accelerator, found as NAME.json in the folder `accelerators` beside
-// the cluster's folder. Throws Error for what is missing or malformed.
+// Reads the file, or what is shipped by that name. A cluster names its accelerator, found as NAME.json in the folder
+// `accelerators` beside the cluster's folder, or shipped. Throws Error for what is missing or malformed.
 DeviceProfile read_machine_option(const MachineOption& option);
 
 }  // namespace trainyard::cli

@@ -17,9 +17,9 @@
 #include "cli/verbs.h"
 #include "core/document/read_file.h"
 #include "core/error.h"
-#include "core/model/huggingface.h"
 #include "core/plan/plan.h"
 #include "core/plan/plan_size.h"
+#include "core/plan/shipped.h"
 #include "executor/run/cpu_capabilities.h"
 #include "simulator/planner/planner.h"
 
@@ -43,7 +43,7 @@ struct Options {
 
 simulator::PlannerRequest request_from(const Options& options, const DeviceProfile& profile) {
   simulator::PlannerRequest request;
-  request.model = read_huggingface_config(options.model);
+  request.model = open_model(options.model);
   request.training = training_from(options.training);
   if (request.training.sequence > request.model.positions) {
     throw Error(fmt::format("{} tokens are more than the model's {} positions", request.training.sequence,
@@ -89,10 +89,11 @@ void write_picked(const Options& options, const simulator::PlannerRequest& reque
   Plan plan = simulator::make_plan(request, profile, estimate.layout);
   plan.prediction = Prediction{estimate.step_time, estimate.tokens_per_second, estimate.memory_peak};
   plan.provenance.version = tool_version();
-  plan.provenance.inputs["model"] = content_hash(read_text_file(options.model));
+  plan.provenance.inputs["model"] = content_hash(open_text(options.model, shipped_models(), "--model").text);
   const bool measured = !options.machine.profile.empty();
-  const std::string& machine = measured ? options.machine.profile : options.machine.cluster;
-  plan.provenance.inputs[measured ? "profile" : "cluster"] = content_hash(read_text_file(machine));
+  const std::string machine = measured ? read_text_file(options.machine.profile)
+                                       : open_text(options.machine.cluster, shipped_clusters(), "--cluster").text;
+  plan.provenance.inputs[measured ? "profile" : "cluster"] = content_hash(machine);
   validate(plan, options.output);
   write_plan(plan, options.output);
 }
@@ -136,7 +137,7 @@ void add_plan(CLI::App& app, Session& session, Action& action) {
                             {"plan", "Rank the layouts of a model on a machine and write the best as a plan",
                              "  trainyard plan --model models/llm/demo-llama.json --profile profile.json --ranks 2 \\\n"
                              "    --sequence 256 --global-batch 16 --steps 60 --output plan.json"});
-  verb->add_option("--model", options->model, "Hugging Face config.json of a Llama, as in models/llm")
+  verb->add_option("--model", options->model, "Hugging Face config.json, or a name of models/llm such as llama-3-8b")
       ->type_name("FILE")
       ->required();
   add_machine_options(*verb, options->machine);

@@ -8,7 +8,7 @@
 #include "core/document/read_file.h"
 #include "core/error.h"
 #include "core/import/open_cluster.h"
-#include "core/plan/accelerator.h"
+#include "core/plan/shipped.h"
 #include "simulator/cluster_machine.h"
 
 namespace trainyard::cli {
@@ -18,22 +18,11 @@ namespace {
 constexpr int kMostSeeds = 1000;
 constexpr int kUsualSeeds = 5;
 
-std::filesystem::path accelerator_file(const std::string& name) {
-  for (const std::filesystem::path& file :
-       {std::filesystem::path(name), std::filesystem::path("models/accelerators") / (name + ".json")}) {
-    if (std::filesystem::is_regular_file(file)) {
-      return file;
-    }
-  }
-  throw Error("no file for the accelerator '" + name + "'", "--accelerator",
-              "give one as in models/accelerators, or run where models/accelerators/" + name + ".json is");
-}
-
 }  // namespace
 
 void add_topology_options(CLI::App& verb, TopologyOption& option) {
   verb.add_option("--accelerator", option.accelerator,
-                  "With a fabric: its GPUs, a file as in models/accelerators; by the GPUs' name otherwise")
+                  "With a fabric: its GPUs, a file or a name of models/accelerators; by the GPUs' name otherwise")
       ->type_name("FILE");
   verb.add_option("--routing", option.routing,
                   "With a fabric: auto (adaptive on InfiniBand, hash on Ethernet), hash, adaptive, spray, static");
@@ -60,7 +49,7 @@ Topology open_topology(const std::string& word, const TopologyOption& option) {
   Topology topology;
   topology.cluster = open_cluster(word);
   Fabric fabric = simulator::fabric_of(topology.cluster, option.accelerator);
-  topology.profile = analytic_profile(read_accelerator(accelerator_file(fabric.accelerator)), fabric);
+  topology.profile = analytic_profile(open_accelerator(fabric.accelerator), fabric);
   return topology;
 }
 

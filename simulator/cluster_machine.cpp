@@ -22,7 +22,8 @@ VertexId first_gpu(const Cluster& cluster) {
 }
 
 // Longer names first: "gb200" holds "b200".
-constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kFiles = {{{"gb200", "gb200"},
+constexpr std::array<std::pair<std::string_view, std::string_view>, 17> kFiles = {{{"gh200", "gh200-96"},
+                                                                                   {"gb200", "gb200"},
                                                                                    {"gb300", "gb300"},
                                                                                    {"b200", "b200"},
                                                                                    {"b300", "b300"},
@@ -36,6 +37,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kFiles =
                                                                                    {"a100", "a100-sxm-80"},
                                                                                    {"v100", "v100-sxm2-32"},
                                                                                    {"l40s", "l40s"},
+                                                                                   {"mi325", "mi325x"},
                                                                                    {"mi300", "mi300x"}}};
 
 }  // namespace
