@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -167,6 +168,25 @@ void print_findings(const Session& session, const std::vector<Finding>& findings
   }
 }
 
+void print_cables(const Session& session, const std::vector<CableLatency>& cables) {
+  constexpr std::size_t kMostCables = 4;
+  std::string text;
+  for (std::size_t i = 0; i < cables.size() && i < kMostCables; ++i) {
+    const CableLatency& of = cables[i];
+    std::string type(to_string(of.cable.type));
+    std::replace(type.begin(), type.end(), '_', ' ');
+    text += fmt::format("{}{} of {:g} m {}, {} ({} to {})", i == 0 ? "" : "; ", of.count, of.cable.length_m, type,
+                        format_quantity(of.latency.value), format_quantity(of.latency.low),
+                        format_quantity(of.latency.high));
+  }
+  if (cables.size() > kMostCables) {
+    text += fmt::format("; {} kinds more", cables.size() - kMostCables);
+  }
+  if (!text.empty()) {
+    fmt::print("\n{}\n", wrap("Cables and their latency one way: " + text, session.out.columns(), 2));
+  }
+}
+
 void print_report(const Session& session, const Cluster& cluster, const TopologyReport& report) {
   fmt::print(
       "{}: {} on {}{}{}\n", session.out.bold(cluster.name.empty() ? "cluster" : cluster.name),
@@ -180,6 +200,7 @@ void print_report(const Session& session, const Cluster& cluster, const Topology
   if (!report.frontend.empty()) {
     fmt::print("\n{}", tier_table("front end", report.frontend).text(session.out));
   }
+  print_cables(session, report.cables);
   if (report.bisection) {
     fmt::print("\n");
     print_bisection(*report.bisection);

@@ -1,5 +1,6 @@
 #include "cli/topology_report.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/cluster/cable_data.h"
@@ -65,22 +66,13 @@ ordered_json to_json(const RangedSeconds& range) {
   return {{"value", range.value.si()}, {"low", range.low.si()}, {"high", range.high.si()}, {"source", range.source}};
 }
 
-// Cables of known type and length, with the range that their latency may lie in.
-ordered_json cables_json(const Cluster& cluster) {
-  std::vector<std::int64_t> counts(cluster.cables().size(), 0);
-  for (const Link& link : cluster.links()) {
-    if (link.cable) {
-      counts[link.cable->at()] += link.width;
-    }
-  }
-  const CableTable table = builtin_cables();
+ordered_json cables_json(const std::vector<CableLatency>& cables) {
   ordered_json list = ordered_json::array();
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    const Cable& cable = cluster.cables()[i];
-    list.push_back({{"type", std::string(to_string(cable.type))},
-                    {"length_m", cable.length_m},
-                    {"count", counts[i]},
-                    {"latency_s", to_json(table.latency_range(cable))}});
+  for (const CableLatency& of : cables) {
+    list.push_back({{"type", std::string(to_string(of.cable.type))},
+                    {"length_m", of.cable.length_m},
+                    {"count", of.count},
+                    {"latency_s", to_json(of.latency)}});
   }
   return list;
 }
@@ -101,6 +93,22 @@ ordered_json hops_json(const Cluster& cluster) {
 
 }  // namespace
 
+std::vector<CableLatency> cable_latencies(const Cluster& cluster) {
+  const CableTable table = builtin_cables();
+  std::vector<CableLatency> cables;
+  for (const Cable& cable : cluster.cables()) {
+    cables.push_back({cable, 0, table.latency_range(cable)});
+  }
+  for (const Link& link : cluster.links()) {
+    if (link.cable) {
+      cables[link.cable->at()].count += link.width;
+    }
+  }
+  std::stable_sort(cables.begin(), cables.end(),
+                   [](const CableLatency& a, const CableLatency& b) { return a.count > b.count; });
+  return cables;
+}
+
 TopologyReport analyse(const Cluster& cluster, const std::function<void(const std::string&)>& stage) {
   stage("tiers");
   const ClusterGraph graph(cluster);
@@ -116,6 +124,7 @@ TopologyReport analyse(const Cluster& cluster, const std::function<void(const st
   }
   stage("single points of failure");
   report.cut_points = cut_points(cluster);
+  report.cables = cable_latencies(cluster);
   stage("what looks odd");
   report.findings = lint(cluster, graph);
   report.shapes = node_shapes(cluster);
@@ -155,7 +164,7 @@ ordered_json to_json(const TopologyReport& report, const Cluster& cluster) {
     object["lint"].push_back(
         {{"kind", std::string(to_string(finding.kind))}, {"what", finding.what}, {"names", finding.names}});
   }
-  object["cables"] = cables_json(cluster);
+  object["cables"] = cables_json(report.cables);
   object["hop_latencies"] = hops_json(cluster);
   object["host_shapes"] = ordered_json::array();
   for (const NodeShape& shape : report.shapes) {

@@ -14,9 +14,18 @@
 #include "core/cluster/analysis/lint.h"
 #include "core/cluster/analysis/node_shape.h"
 #include "core/cluster/analysis/tiers.h"
+#include "core/cluster/cable_data.h"
 #include "core/cluster/cluster.h"
 
 namespace trainyard::cli {
+
+struct CableLatency {
+  Cable cable;
+  std::int64_t count = 0;
+  RangedSeconds latency;
+};
+// Of cables whose type and length are known, most first.
+std::vector<CableLatency> cable_latencies(const Cluster& cluster);
 
 struct TopologyReport {
   std::vector<Tier> backend;
@@ -26,6 +35,7 @@ struct TopologyReport {
   std::vector<PathGroup> paths;  // from rank 0
   std::vector<CutPoint> cut_points;
   std::vector<Finding> findings;
+  std::vector<CableLatency> cables;
   std::vector<NodeShape> shapes;
 };
 
