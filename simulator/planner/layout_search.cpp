@@ -19,6 +19,11 @@ namespace {
 
 constexpr std::size_t kBatch = 32;  // blocks whose findings the next batch prunes with
 
+struct LayoutMemory {
+  Layout layout;
+  MemoryPrice memory;
+};
+
 // What a block gave.
 struct BlockFindings {
   BestLayouts best;
@@ -29,6 +34,7 @@ struct BlockFindings {
   std::int64_t too_large = 0;
   std::optional<MemoryPrice> nearest;
   Layout nearest_layout;
+  std::optional<LayoutMemory> last;  // of the variant at hand
 };
 
 class Search {
@@ -117,6 +123,7 @@ class Search {
     const LayoutBlock& degrees = blocks_[block];
     const std::vector<LayoutVariant> variants = block_variants(request_.space, degrees);
     for (std::size_t variant = 0; variant < variants.size(); ++variant) {
+      found.last.reset();
       for_each_layout(request_.space, degrees, variants[variant], [&](const Layout& layout, std::int64_t ordinal) {
         if (request_.wanted && !request_.wanted(layout)) {
           return;
@@ -133,7 +140,7 @@ class Search {
 
   void consider(const Layout& layout, const Place& place, LayoutPricer& pricer, BlockFindings& found) const {
     ++found.considered;
-    const MemoryPrice memory = memory_.price(layout);
+    const MemoryPrice& memory = memory_of(layout, found);
     if (memory.total > memory_.available()) {
       ++found.too_large;
       if (!found.nearest || memory.total < found.nearest->total) {
@@ -154,6 +161,19 @@ class Search {
     RankedLayout ranked{layout, step, memory, place.block, place.variant, place.ordinal};
     found.pareto.add(ranked);
     found.best.add(std::move(ranked));
+  }
+
+  // Overlaps don't change memory, and layouts that differ in them alone follow each other.
+  const MemoryPrice& memory_of(const Layout& layout, BlockFindings& found) const {
+    const auto same = [&layout](const Layout& last) {
+      return last.zero_stage == layout.zero_stage && last.shard_group == layout.shard_group &&
+             last.sequence_parallel == layout.sequence_parallel && last.context_kind == layout.context_kind &&
+             last.offload == layout.offload;
+    };
+    if (!found.last || !same(found.last->layout)) {
+      found.last = LayoutMemory{layout, memory_.price(layout)};
+    }
+    return found.last->memory;
   }
 
   // Neither among the best nor on the front, by what earlier batches and this block have shown.

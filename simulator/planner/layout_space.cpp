@@ -272,10 +272,10 @@ void for_each_layout(const LayoutSpace& space, const LayoutBlock& block, const L
       layout.sequence_parallel = sequence;
       for (const ContextKind kind : context_kinds(space, block)) {
         layout.context_kind = kind;
-        for (const auto& on : overlap_choices) {
-          set_overlaps(layout, on);
-          for (const Offload& offload : offload_choices) {
-            layout.offload = offload;
+        for (const Offload& offload : offload_choices) {
+          layout.offload = offload;
+          for (const auto& on : overlap_choices) {
+            set_overlaps(layout, on);
             visit(layout, ordinal++);
           }
         }
