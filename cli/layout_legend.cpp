@@ -20,18 +20,38 @@ constexpr std::array kMeanings = {
     Meaning{"pp", "ppN", "layers cut into N pipeline stages"},
     Meaning{"dp", "dpN", "N replicas, each with its share of the batch"},
     Meaning{"sp", "sp", "what lies between those cuts is cut along the sequence"},
-    Meaning{"zero", "zero1", "optimizer state shared out over the replicas"},
+    Meaning{"cp", "cpN", "each sequence cut over N ranks"},
+    Meaning{"ep", "epN", "experts dealt out over N ranks"},
+    Meaning{"etp", "etpN", "each expert cut over N ranks"},
+    Meaning{"cp-all-gather", "cp-all-gather", "keys and values gathered first, not passed around a ring"},
+    Meaning{"cp-ulysses", "cp-ulysses", "tokens exchanged for heads, and back"},
+    Meaning{"zero", "zeroN", "shared out over the replicas: optimizer state (1), gradients (2), parameters (3)"},
+    Meaning{"shard", "shardN", "... over N ranks only, with copies"},
     Meaning{"gpipe", "gpipe", "all forwards, then all backwards"},
     Meaning{"1f1b", "1f1b", "forwards and backwards take turns"},
     Meaning{"interleaved", "interleaved vN", "1f1b with N runs of layers a stage"},
+    Meaning{"zb-h", "zb-hN", "weight gradients fill the bubble; 2: at twice the memory"},
+    Meaning{"zb-v", "zb-v", "the same with two runs of layers a stage, the second placed backwards"},
+    Meaning{"dualpipe", "dualpipe", "micro-batches from both ends, two copies of the parameters"},
+    Meaning{"layers-", "layers-N,...", "layers of each run"},
     Meaning{"mbs", "mbsN", "N samples a micro-batch"},
     Meaning{"ga", "gaN", "N micro-batches a step"},
     Meaning{"recompute-full", "recompute-full", "activations computed again in the backward"},
+    Meaning{"every", "everyN", "of one layer in N"},
+    Meaning{"offload-optimizer", "offload-optimizer", "its state in host memory"},
+    Meaning{"offload-activations", "offload-activations", "in host memory from forward to backward"},
+    Meaning{"offload-parameters", "offload-parameters", "of layers not at work in host memory"},
+    Meaning{"overlap-gather", "overlap-gather", "updated parameters gathered behind the next forward"},
+    Meaning{"overlap-tp", "overlap-tp", "tensor-parallel communication behind the products beside it"},
+    Meaning{"overlap-pp", "overlap-pp", "transfers between stages behind compute"},
+    Meaning{"overlap-ep", "overlap-ep", "tokens to experts behind another micro-batch's compute"},
     Meaning{"no-overlap", "no-overlap", "gradients reduced after the backward, not during it"},
 };
 
 // "tp8" -> "tp"; "1f1b" and the like end in no number.
-std::string without_number(const std::string& word) { return word.substr(0, word.find_last_not_of("0123456789") + 1); }
+std::string without_number(const std::string& word) {
+  return word.starts_with("layers-") ? "layers-" : word.substr(0, word.find_last_not_of("0123456789") + 1);
+}
 
 }  // namespace
 

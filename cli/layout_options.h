@@ -17,11 +17,15 @@ struct LayoutOptions {
   std::optional<int> tensor;
   std::optional<int> pipeline;
   std::optional<int> data;
+  std::optional<int> context;
+  std::optional<int> expert;
   std::optional<int> zero;
   std::optional<std::int64_t> micro_batch;
   std::optional<std::string> schedule;
   std::optional<std::string> recompute;
-  std::optional<std::string> precision;  // "fp32", "bf16"
+  std::optional<std::string> precision;  // "fp32", "bf16", "fp8", "mxfp8", "nvfp4"
+  std::optional<int> most_tensor;
+  std::optional<int> most_pipeline;
   bool sequence_parallel = false;
   bool no_overlap = false;
   bool strict_reduction = false;

@@ -11,6 +11,8 @@
 #include "cli/json/output.h"
 #include "cli/layout_options.h"
 #include "cli/machine_option.h"
+#include "cli/plan_cluster.h"
+#include "cli/plan_options.h"
 #include "cli/plan_report.h"
 #include "cli/text/progress.h"
 #include "cli/training_options.h"
@@ -29,19 +31,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct Options {
-  std::string model;
-  MachineOption machine;
-  std::int64_t ranks = 1;
-  TrainingOptions training;
-  LayoutOptions layout;
-  std::size_t top = 10;
-  std::size_t pick = 1;
-  bool explain = false;
-  std::string output;
-};
-
-simulator::PlannerRequest request_from(const Options& options, const DeviceProfile& profile) {
+simulator::PlannerRequest request_from(const PlanOptions& options, const DeviceProfile& profile) {
   simulator::PlannerRequest request;
   request.model = open_model(options.model);
   request.training = training_from(options.training);
@@ -71,7 +61,7 @@ simulator::PlannerResult search(const Session& session, const simulator::Planner
   });
 }
 
-void require_pick(const Options& options, const simulator::PlannerResult& result) {
+void require_pick(const PlanOptions& options, const simulator::PlannerResult& result) {
   if (result.ranked.empty()) {
     const auto reasons = ruled_out_lines(result);
     throw Error(fmt::format("none of the {} layouts considered can work", result.considered), "trainyard plan",
@@ -84,7 +74,7 @@ void require_pick(const Options& options, const simulator::PlannerResult& result
   }
 }
 
-void write_picked(const Options& options, const simulator::PlannerRequest& request, const DeviceProfile& profile,
+void write_picked(const PlanOptions& options, const simulator::PlannerRequest& request, const DeviceProfile& profile,
                   const simulator::Estimate& estimate) {
   Plan plan = simulator::make_plan(request, profile, estimate.layout);
   plan.prediction = Prediction{estimate.step_time, estimate.tokens_per_second, estimate.memory_peak};
@@ -98,11 +88,18 @@ void write_picked(const Options& options, const simulator::PlannerRequest& reque
   write_plan(plan, options.output);
 }
 
-int plan(const Session& session, const Options& options) {
+int plan(const Session& session, const PlanOptions& options) {
   if (options.ranks < 1 || options.ranks > kMostRanks) {
     throw Error(fmt::format("must be 1 to {}", kMostRanks), "--ranks", "the number of devices to train on");
   }
   const DeviceProfile profile = read_machine_option(options.machine);
+  if (profile.analytic() != nullptr) {
+    return plan_on_cluster(session, options, profile);
+  }
+  if (options.asks_cluster()) {
+    throw Error("these questions are answered for clusters of published numbers", "--profile",
+                "--cluster CLUSTER.json instead; a profile ranks what this machine can run");
+  }
   const simulator::PlannerRequest request = request_from(options, profile);
   const auto begin = std::chrono::steady_clock::now();
   const simulator::PlannerResult result = search(session, request, profile);
@@ -120,7 +117,7 @@ int plan(const Session& session, const Options& options) {
                           .picked = options.pick - 1,
                           .output = options.output,
                           .elapsed = from_si<Seconds>(elapsed.count()),
-                          .explain = options.explain};
+                          .explain = options.explain.has_value()};
   if (session.json) {
     print_json(to_json(report));
   } else {
@@ -131,8 +128,42 @@ int plan(const Session& session, const Options& options) {
 
 }  // namespace
 
+namespace {
+
+void add_cluster_options(CLI::App& verb, PlanOptions& options) {
+  const char* group = "On a cluster of published numbers";
+  verb.add_option("--stack", options.stack, "Software as this profile of models/stacks has it (default: by the GPU)")
+      ->type_name("NAME")
+      ->group(group);
+  verb.add_flag("--offload", options.offload, "Also layouts with optimizer, activations, parameters in host memory")
+      ->group(group);
+  verb.add_flag("--vary-overlap", options.vary_overlap, "Also layouts with overlaps switched off")->group(group);
+  verb.add_flag("--exhaustive", options.exhaustive, "Price every layout that fits; the result is the same")
+      ->group(group);
+  verb.add_option("--threads", options.threads, "Threads of the search")->check(CLI::Range(1, 256))->group(group);
+  verb.add_option("--gpu-hour-price", options.gpu_hour_price,
+                  "Of one GPU for an hour: shows what a billion tokens cost")
+      ->check(CLI::PositiveNumber)
+      ->group(group);
+  verb.add_flag("--sensitivity", options.sensitivity, "What faster links, memory or peaks would change")->group(group);
+  verb.add_option("--sweep", options.sweep, "The best layout at each of these numbers of ranks")
+      ->type_name("RANKS,...")
+      ->delimiter(',')
+      ->check(CLI::Range(std::int64_t{1}, kMostRanks))
+      ->group(group);
+  verb.add_flag("--strong", options.strong, "With --sweep: the batch stays (default: it grows with the ranks)")
+      ->group(group);
+  verb.add_option("--svg", options.svg, "With --sweep: a chart")->type_name("FILE")->group(group);
+  verb.add_option("--maximize", options.maximize, "The largest batch, parameters or context that fits")
+      ->type_name("WHAT")
+      ->check(CLI::IsMember({"batch", "parameters", "context"}))
+      ->group(group);
+}
+
+}  // namespace
+
 void add_plan(CLI::App& app, Session& session, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PlanOptions>();
   CLI::App* verb = add_verb(app, session,
                             {"plan", "Rank the layouts of a model on a machine and write the best as a plan",
                              "  trainyard plan --model models/llm/demo-llama.json --profile profile.json --ranks 2 \\\n"
@@ -148,7 +179,12 @@ void add_plan(CLI::App& app, Session& session, Action& action) {
       ->type_name("FILE");
   verb->add_option("--pick", options->pick, "Which of the ranking to write");
   verb->add_option("--top", options->top, "Layouts to show");
-  verb->add_flag("--explain", options->explain, "Where each step's time goes, and where constants come from");
+  verb->add_option("--explain", options->explain,
+                   "Where each step's time goes; with a layout as the table writes it (cluster): why it isn't the best")
+      ->type_name("[LAYOUT]")
+      ->expected(0, 1)
+      ->default_str("");
+  add_cluster_options(*verb, *options);
   verb->callback([options, &action] { action = [options](const Session& s) { return plan(s, *options); }; });
 }
 

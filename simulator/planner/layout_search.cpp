@@ -42,7 +42,7 @@ class Search {
   Search(const SearchRequest& request, const PricerFactory& pricers)
       : request_(request),
         memory_(request.space.workload, request.machine, request.habits),
-        bound_(request.space.workload, request.machine, request.space.base, request.best_share),
+        bound_(request.space.workload, request.machine, request.space.base),
         best_(request.keep) {
     for (int i = 0; i < std::max(1, request.threads); ++i) {
       pricers_.push_back(pricers());

@@ -30,7 +30,6 @@ struct SearchRequest {
   std::size_t keep = 20;
   bool prune = true;
   int threads = 2;
-  double best_share = 1.0;  // e of step_bound.h
 };
 
 struct SearchProgress {

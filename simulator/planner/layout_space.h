@@ -65,8 +65,8 @@ struct LayoutVariant {
 };
 std::vector<LayoutVariant> block_variants(const LayoutSpace& space, const LayoutBlock& block);
 
-// Calls visit(layout, ordinal within the variant) for each; the layout is only good during the call. Layouts that differ
-// in overlaps alone follow each other.
+// Calls visit(layout, ordinal within the variant) for each; the layout is only good during the call. Layouts that
+// differ in overlaps alone follow each other.
 void for_each_layout(const LayoutSpace& space, const LayoutBlock& block, const LayoutVariant& variant,
                      const std::function<void(const Layout&, std::int64_t)>& visit);
 

@@ -142,6 +142,28 @@ std::optional<Maximum> largest_batch(const SearchRequest& request, const Machine
   return best_unit == 0 ? std::nullopt : answer(batch_question(request, best_unit), best_steps, pricers, stop);
 }
 
+// The ranks times powers of two, up to the largest, which comes last: batches that many layouts can make.
+std::vector<std::int64_t> doubling_batches(std::int64_t ranks, std::int64_t largest_batch) {
+  constexpr std::size_t kMostPoints = 12;
+  std::int64_t batch = ranks;
+  while (batch * 2 <= largest_batch) {
+    batch *= 2;
+  }
+  while (batch > largest_batch && batch % 2 == 0) {
+    batch /= 2;
+  }
+  std::vector<std::int64_t> batches = {largest_batch};
+  for (; batch >= 1 && batches.size() < kMostPoints; batch /= 2) {
+    if (batch < largest_batch) {
+      batches.insert(batches.begin(), batch);
+    }
+    if (batch % 2 != 0) {
+      break;
+    }
+  }
+  return batches;
+}
+
 }  // namespace
 
 std::string_view to_string(Maximized what) {
@@ -205,14 +227,7 @@ RecomputeCurve recompute_curve(const SearchRequest& request, std::int64_t larges
     const SearchResult found = search_layouts(asked, pricers(asked.space.workload, asked.machine), {}, stop);
     return found.best.empty() ? std::nullopt : std::optional(found.best.front());
   };
-  std::vector<std::int64_t> batches;
-  for (std::int64_t batch = largest_batch; batch >= 1; batch /= 2) {
-    batches.insert(batches.begin(), batch);
-    if (batch % 2 != 0) {
-      break;
-    }
-  }
-  for (const std::int64_t batch : batches) {
+  for (const std::int64_t batch : doubling_batches(request.space.ranks, largest_batch)) {
     RecomputePoint point;
     point.batch = batch;
     point.without = best(batch, false);

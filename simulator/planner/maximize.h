@@ -48,7 +48,7 @@ struct RecomputePoint {
   double tokens_with = 0.0;
 };
 struct RecomputeCurve {
-  std::vector<RecomputePoint> points;  // batches doubling up to the largest
+  std::vector<RecomputePoint> points;  // ranks x powers of two, up to the largest
   double best_without = 0.0;           // tokens/s, at any of the batches
   // The largest batch at which recomputing is faster than the best without it: beyond, a bigger batch for the price of
   // recomputation doesn't pay. Nothing where it never pays.

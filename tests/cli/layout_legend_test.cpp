@@ -7,7 +7,7 @@ namespace trainyard::cli {
 TEST(LayoutLegend, ExplainsTheWordsThatOccurAndNoOthers) {
   // "1f1b" begins with a digit and "zero1" ends in one: only numbers at the end are left off.
   const std::string text = layout_legend({"dp2 zero1 mbs1 ga8", "pp2 1f1b mbs1 ga16"});
-  for (const char* word : {"dpN: ", "zero1: ", "mbsN: ", "gaN: ", "ppN: ", "1f1b: "}) {
+  for (const char* word : {"dpN: ", "zeroN: ", "mbsN: ", "gaN: ", "ppN: ", "1f1b: "}) {
     EXPECT_NE(text.find(word), std::string::npos) << word << "not in: " << text;
   }
   for (const char* word : {"tpN", "gpipe", "recompute", "no-overlap"}) {

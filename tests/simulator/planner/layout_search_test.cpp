@@ -10,6 +10,7 @@
 #include "core/model/huggingface.h"
 #include "core/model/model_flops.h"
 #include "simulator/planner/best_layouts.h"
+#include "simulator/planner/search_machine.h"
 #include "simulator/planner/step_bound.h"
 #include "tests/simulator/support/profiles.h"
 
@@ -25,7 +26,7 @@ ModelSpec shipped(const std::string& name) {
 class StandIn : public LayoutPricer {
  public:
   StandIn(const SearchRequest& request, std::atomic<std::int64_t>* calls)
-      : bound_(request.space.workload, request.machine, request.space.base, 1.0), calls_(calls) {}
+      : bound_(request.space.workload, request.machine, request.space.base), calls_(calls) {}
 
   StepPrice price(const Layout& layout) override {
     if (calls_ != nullptr) {
@@ -54,7 +55,8 @@ SearchRequest request_of(const std::string& model, std::int64_t ranks, std::int6
   request.space.base.compute_type = DataType::kBf16;
   request.space.base.parameter_type = DataType::kBf16;
   request.space.base.communication_type = DataType::kBf16;
-  request.machine = {cluster.analytic()->accelerator, cluster.analytic()->fabric, {}};
+  request.machine = {cluster.analytic()->accelerator, cluster.analytic()->fabric,
+                     find_stack(cluster.analytic()->accelerator, "")};
   return request;
 }
 
@@ -87,6 +89,48 @@ TEST(LayoutSpace, HoldsEachLayoutOnceAndOnlyLayoutsOfTheRanks) {
     }
   }
   EXPECT_GT(seen.size(), 10000U);
+}
+
+// The real model: nothing it adds to the bound makes a layout faster than the bound.
+TEST(StepBound, IsBelowTheStepModel) {
+  for (const auto& [model, ranks, batch] :
+       {std::tuple{"llama-3-8b", 64, 128}, std::tuple{"mixtral-8x7b-v0.1", 64, 64}}) {
+    const SearchRequest request = request_of(model, ranks, 4096, batch);
+    const StepBound bound(request.space.workload, request.machine, request.space.base);
+    const auto pricer = curve_pricers(request.machine)(request.space.workload, request.machine)();
+    std::mt19937 random(3);
+    int layouts = 0;
+    for (const LayoutBlock& block : layout_blocks(request.space).blocks) {
+      for (const LayoutVariant& variant : block_variants(request.space, block)) {
+        for_each_layout(request.space, block, variant, [&](const Layout& layout, std::int64_t) {
+          if (random() % 16 == 0) {
+            EXPECT_LE(bound.of(layout).si(), pricer->price(layout).step_time.si() * (1 + 1e-12)) << describe(layout);
+            ++layouts;
+          }
+        });
+      }
+    }
+    EXPECT_GT(layouts, 1000);
+  }
+}
+
+// The same with the real model on a larger space.
+TEST(LayoutSearch, PrunedFindsWhatExhaustiveFindsWithTheStepModel) {
+  SearchRequest request = request_of("llama-3-70b", 256, 8192, 512);
+  const auto pricers = curve_pricers(request.machine)(request.space.workload, request.machine);
+  const SearchResult pruned = search_layouts(request, pricers);
+  request.prune = false;
+  const SearchResult exhaustive = search_layouts(request, pricers);
+  EXPECT_GT(pruned.pruned, 0);
+  EXPECT_EQ(pruned.feasible, exhaustive.feasible);
+  ASSERT_EQ(pruned.best.size(), exhaustive.best.size());
+  for (std::size_t i = 0; i < pruned.best.size(); ++i) {
+    EXPECT_EQ(pruned.best[i].layout, exhaustive.best[i].layout);
+  }
+  ASSERT_EQ(pruned.pareto.size(), exhaustive.pareto.size());
+  for (std::size_t i = 0; i < pruned.pareto.size(); ++i) {
+    EXPECT_EQ(pruned.pareto[i].layout, exhaustive.pareto[i].layout);
+  }
 }
 
 // Random small spaces: what pruning leaves out is neither among the best 20 nor on the front, whatever the threads.

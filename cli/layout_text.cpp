@@ -1,0 +1,140 @@
+#include "cli/layout_text.h"
+
+#include <charconv>
+#include <functional>
+#include <map>
+#include <optional>
+#include <sstream>
+
+#include "core/error.h"
+
+namespace trainyard::cli {
+
+namespace {
+
+using Setter = std::function<void(Layout&, int)>;
+
+std::map<std::string, Setter> numbers() {
+  return {
+      {"tp", [](Layout& l, int n) { l.tensor = n; }},
+      {"cp", [](Layout& l, int n) { l.context = n; }},
+      {"pp", [](Layout& l, int n) { l.pipeline = n; }},
+      {"dp", [](Layout& l, int n) { l.data = n; }},
+      {"ep", [](Layout& l, int n) { l.expert = n; }},
+      {"etp", [](Layout& l, int n) { l.expert_tensor = n; }},
+      {"zero", [](Layout& l, int n) { l.zero_stage = n; }},
+      {"shard", [](Layout& l, int n) { l.shard_group = n; }},
+      {"v", [](Layout& l, int n) { l.chunks_per_stage = n; }},
+      {"mbs", [](Layout& l, int n) { l.micro_batch = n; }},
+      {"ga", [](Layout& l, int n) { l.accumulation = n; }},
+      {"every", [](Layout& l, int n) { l.recompute_every = n; }},
+  };
+}
+
+std::map<std::string, std::function<void(Layout&)>> words() {
+  std::map<std::string, std::function<void(Layout&)>> result = {
+      {"sp", [](Layout& l) { l.sequence_parallel = true; }},
+      {"no-overlap", [](Layout& l) { l.overlap_gradient_reduce = false; }},
+      {"overlap-gather", [](Layout& l) { l.overlap_parameter_gather = true; }},
+      {"overlap-tp", [](Layout& l) { l.overlap_tensor = true; }},
+      {"overlap-pp", [](Layout& l) { l.overlap_pipeline = true; }},
+      {"overlap-ep", [](Layout& l) { l.overlap_expert = true; }},
+      {"strict", [](Layout& l) { l.strict_reduction = true; }},
+      {"offload-optimizer", [](Layout& l) { l.offload.optimizer = true; }},
+      {"offload-activations", [](Layout& l) { l.offload.activations = true; }},
+      {"offload-parameters", [](Layout& l) { l.offload.parameters = true; }},
+  };
+  for (int i = 0; i < kScheduleKinds; ++i) {
+    const auto kind = static_cast<ScheduleKind>(i);
+    result[std::string(to_string(kind))] = [kind](Layout& l) { l.schedule = kind; };
+  }
+  for (const Recompute recompute : {Recompute::kNone, Recompute::kSelective, Recompute::kFull}) {
+    result["recompute-" + std::string(to_string(recompute))] = [recompute](Layout& l) { l.recompute = recompute; };
+  }
+  for (const ContextKind kind : {ContextKind::kRing, ContextKind::kUlysses, ContextKind::kAllGather}) {
+    result["cp-" + std::string(to_string(kind))] = [kind](Layout& l) { l.context_kind = kind; };
+  }
+  return result;
+}
+
+std::optional<int> positive(const std::string& digits) {
+  int value = 0;
+  const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  const bool whole = failure == std::errc() && end == digits.data() + digits.size();
+  return whole && value >= 0 && !digits.empty() ? std::optional(value) : std::nullopt;
+}
+
+[[noreturn]] void refuse(const std::string& word) {
+  throw Error("'" + word + "' isn't part of a layout", "--explain",
+              "write it as the table does: tp8 pp16 dp128 sp zero1 interleaved v4 mbs1");
+}
+
+// "layers-3,4,4,3"
+bool set_layers(Layout& layout, const std::string& word) {
+  const std::string start = "layers-";
+  if (!word.starts_with(start)) {
+    return false;
+  }
+  std::istringstream list(word.substr(start.size()));
+  for (std::string part; std::getline(list, part, ',');) {
+    const std::optional<int> layers = positive(part);
+    if (!layers) {
+      refuse(word);
+    }
+    layout.chunk_layers.push_back(*layers);
+  }
+  return true;
+}
+
+bool set_number(Layout& layout, const std::string& word) {
+  const std::size_t digits = word.find_first_of("0123456789");
+  if (digits == std::string::npos || digits == 0) {
+    return false;
+  }
+  const auto known = numbers();
+  const auto setter = known.find(word.substr(0, digits));
+  const std::optional<int> value = positive(word.substr(digits));
+  if (setter == known.end() || !value) {
+    return false;
+  }
+  setter->second(layout, *value);
+  return true;
+}
+
+}  // namespace
+
+Layout parse_layout(const std::string& text, const Layout& base, std::int64_t ranks, std::int64_t global_batch) {
+  Layout layout = base;
+  layout.data = 0;
+  layout.accumulation = 0;
+  const auto known = words();
+  std::istringstream in(text);
+  for (std::string word; in >> word;) {
+    const auto plain = known.find(word);
+    if (plain != known.end()) {
+      plain->second(layout);
+    } else if (!set_number(layout, word) && !set_layers(layout, word)) {
+      refuse(word);
+    }
+  }
+  const std::int64_t cut = std::int64_t{layout.tensor} * layout.context * layout.pipeline;
+  if (layout.data == 0 && cut > 0) {
+    layout.data = static_cast<int>(ranks / cut);
+  }
+  if (layout.ranks() != ranks) {
+    throw Error("takes " + std::to_string(layout.ranks()) + " ranks, not " + std::to_string(ranks),
+                "--explain \"" + text + "\"", "tp x cp x pp x dp is the number of ranks");
+  }
+  const std::int64_t each = layout.micro_batch * layout.data;
+  if (layout.accumulation == 0 && each > 0) {
+    layout.accumulation = global_batch / each;
+  }
+  if (layout.sequences_per_step() != global_batch) {
+    throw Error("makes " + std::to_string(layout.sequences_per_step()) + " sequences of a batch of " +
+                    std::to_string(global_batch),
+                "--explain \"" + text + "\"", "mbs x ga x dp is the batch");
+  }
+  return layout;
+}
+
+}  // namespace trainyard::cli

@@ -1,0 +1,15 @@
+// A layout as `plan` writes it, read back: "tp8 pp16 dp128 sp zero1 interleaved v4 mbs1 ga16".
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/layout/layout.h"
+
+namespace trainyard::cli {
+
+// What the text leaves out is as in `base`; a degree left out is 1, dp what the ranks leave, and accumulation what the
+// batch leaves. Throws Error naming the word that isn't understood.
+Layout parse_layout(const std::string& text, const Layout& base, std::int64_t ranks, std::int64_t global_batch);
+
+}  // namespace trainyard::cli

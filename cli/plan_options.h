@@ -1,0 +1,44 @@
+// What `plan` was asked.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/layout_options.h"
+#include "cli/machine_option.h"
+#include "cli/training_options.h"
+
+namespace trainyard::cli {
+
+struct PlanOptions {
+  std::string model;
+  MachineOption machine;
+  std::int64_t ranks = 1;
+  TrainingOptions training;
+  LayoutOptions layout;
+  std::size_t top = 10;
+  std::size_t pick = 1;
+  std::optional<std::string> explain;  // empty: the best; else a layout, as the table writes it
+  std::string output;
+  // On a cluster of published numbers.
+  std::string stack;
+  bool offload = false;
+  bool vary_overlap = false;
+  bool exhaustive = false;
+  int threads = 2;
+  std::optional<double> gpu_hour_price;
+  bool sensitivity = false;
+  std::vector<std::int64_t> sweep;
+  bool strong = false;
+  std::string svg;
+  std::string maximize;
+
+  bool asks_cluster() const {
+    return !stack.empty() || offload || vary_overlap || exhaustive || gpu_hour_price || sensitivity || !sweep.empty() ||
+           strong || !svg.empty() || !maximize.empty() || (explain && !explain->empty());
+  }
+};
+
+}  // namespace trainyard::cli
