@@ -9,8 +9,11 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/model/layer_shape.h"
+#include "simulator/memory/activation_memory.h"
 #include "simulator/throughput/layer_time.h"
 #include "simulator/throughput/layout_groups.h"
+#include "simulator/throughput/offload_time.h"
 #include "simulator/throughput/pipeline_time.h"
 #include "simulator/throughput/rank_parameters.h"
 #include "simulator/throughput/update_time.h"
@@ -94,6 +97,7 @@ struct LayerCosts {
   LayerTime embedding;
   LayerTime head;
   Seconds transfer;
+  Bytes kept;  // activations of all layers, one micro-batch: what offload moves
 };
 
 struct Stage {
@@ -145,6 +149,7 @@ struct StepModel::Impl {
       for (std::size_t kind = 0; kind < kKinds; ++kind) {
         if (before.back().at(kind) > 0) {
           found.layer.at(kind) = pricer.layer({(kind & 1U) != 0, (kind & 2U) != 0});
+          found.kept += kept_bytes(layout, kind);
         }
       }
       found.embedding = pricer.embedding();
@@ -152,6 +157,21 @@ struct StepModel::Impl {
       found.transfer = pricer.transfer();
     }
     return found;
+  }
+
+  Bytes kept_bytes(const Layout& layout, std::size_t kind) const {
+    const ModelSpec& model = workload.model;
+    std::int64_t layer = 0;
+    while (kind_index(kind_of(model, layer)) != kind) {
+      ++layer;
+    }
+    MemoryHabits habits;
+    habits.unfused_attention = machine.stack.attention == AttentionKernel::kUnfused;
+    const auto sequence = static_cast<double>(workload.sequence);
+    const ActivationBytes token = activation_bytes(layer_shape(model, layer), layout, habits, sequence);
+    const double tokens = static_cast<double>(layout.micro_batch) * sequence / layout.context;
+    const double again = layout.recompute == Recompute::kFull ? 1.0 / layout.recompute_every : 0.0;
+    return from_si<Bytes>(before.back().at(kind) * tokens * (token.all + again * (token.input - token.all)));
   }
 
   void deal_layers(const Layout& layout);
@@ -321,6 +341,10 @@ StepPrice StepModel::price(const Layout& layout) {
   losses[at(StepLoss::kParameter)] = update.parameter + micro_batches * updates.sharded(most, mean);
   losses[at(StepLoss::kOptimizer)] = update.optimizer;
   losses[at(StepLoss::kOffload)] = update.offload;
+  if (layout.offload.activations || layout.offload.parameters) {
+    const Bytes weights = from_si<Bytes>((most.dense + most.experts) * stored_bytes(layout.parameter_type));
+    losses[at(StepLoss::kOffload)] += micro_batches * offload_time(layout, rates, found.kept / pp, weights, mean);
+  }
 
   // A user's own run sets the scale of everything.
   for (Seconds& part : losses) {

@@ -75,11 +75,17 @@ UpdateTime UpdatePricer::step(const RankParameters& parameters, const UpdateWind
 }
 
 Seconds UpdatePricer::sharded(const RankParameters& parameters, Seconds compute) const {
-  if (layout_.zero_stage < 3) {
+  if (layout_.zero_stage < 2) {
     return {};
   }
-  const double parameter = bytes_of(layout_.parameter_type == DataType::kFp32 ? DataType::kFp32 : DataType::kBf16);
   const double gradient = bytes_of(layout_.gradient_type);
+  if (layout_.zero_stage == 2) {  // the last micro-batch's is the step's own reduction
+    const double others = static_cast<double>(layout_.accumulation - 1) / static_cast<double>(layout_.accumulation);
+    const Seconds spent =
+        reduce(gradient * parameters.dense, shapes_.data) + reduce(gradient * parameters.experts, of_experts(shapes_));
+    return others * (max(Seconds(), spent - compute) + (1.0 - rates_.overlap) * min(spent, compute));
+  }
+  const double parameter = bytes_of(layout_.parameter_type == DataType::kFp32 ? DataType::kFp32 : DataType::kBf16);
   const double wire = std::min(parameter, std::max(1.0, bytes_of(layout_.communication_type)));
   const Seconds spent = 2.0 * collective(CollectiveOp::kAllGather, wire * parameters.dense, shapes_.shard) +
                         2.0 * collective(CollectiveOp::kAllGather, wire * parameters.experts, of_experts(shapes_)) +

@@ -5,6 +5,7 @@
 //   update   34 bytes per owned parameter (weights, two moments, fp32 copy, gradient) and 8 per gradient (norm, clip)
 //   hidden   with overlap: what fits behind one micro-batch's backward (reduce) or forward (gather), times the stack's
 //            overlap; the last bucket never
+//   ZeRO 2   holds a share of the gradients only: a reduce-scatter per micro-batch, hidden as ZeRO 3's
 //   ZeRO 3   per micro-batch two gathers and a reduce-scatter, hidden behind its compute but for the stack's overlap:
 //            max(compute, communication) + (1 - o) min(compute, communication)
 //   offload  optimizer: gradients down, parameters up, over PCIe, and the host's update at its memory's speed
@@ -40,7 +41,7 @@ class UpdatePricer {
       : rates_(rates), groups_(groups), layout_(layout), shapes_(shapes) {}
 
   UpdateTime step(const RankParameters& parameters, const UpdateWindows& windows) const;
-  // ZeRO 3, per micro-batch: what is not hidden behind `compute`.
+  // ZeRO 2 and 3, per micro-batch: what is not hidden behind `compute`.
   Seconds sharded(const RankParameters& parameters, Seconds compute) const;
 
  private:

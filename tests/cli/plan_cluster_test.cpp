@@ -1,0 +1,111 @@
+// `plan --cluster`: the search and its what-ifs, on two nodes' worth of an 8 B model.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/cli/command.h"
+#include "tests/support/temporary_folder.h"
+
+namespace trainyard::cli {
+namespace {
+
+using nlohmann::json;
+
+std::vector<std::string> plan_command(const std::vector<std::string>& extra) {
+  const std::string models = std::string(TRAINYARD_SOURCE_DIR) + "/models/";
+  std::vector<std::string> arguments = {"plan",
+                                        "--model",
+                                        models + "llm/llama-3-8b.json",
+                                        "--cluster",
+                                        models + "clusters/llama3-16k-h100.json",
+                                        "--ranks",
+                                        "16",
+                                        "--sequence",
+                                        "8192",
+                                        "--global-batch",
+                                        "32"};
+  arguments.insert(arguments.end(), extra.begin(), extra.end());
+  return arguments;
+}
+
+json answer(std::vector<std::string> extra) {
+  extra.emplace_back("--json");
+  const CommandResult result = run_command(plan_command(extra));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  return json::parse(result.out);
+}
+
+// Losses are what stands between the peak and the step; memory's parts are the rank's total.
+TEST(PlanCluster, PartsAddUp) {
+  const json plan = answer({});
+  ASSERT_FALSE(plan["layouts"].empty());
+  for (const json& layout : plan["layouts"]) {
+    double losses = 0.0;
+    for (const auto& [name, part] : layout["losses_s"].items()) {
+      losses += part.get<double>();
+    }
+    EXPECT_NEAR(losses, layout["step_time_s"].get<double>(), 1e-9 * losses);
+    EXPECT_NEAR(layout["losses_s"]["ideal"].get<double>() / losses, layout["mfu"].get<double>(), 1e-9);
+    std::int64_t bytes = 0;
+    for (const auto& [name, part] : layout["memory_by_use_bytes"].items()) {
+      bytes += part.get<std::int64_t>();
+    }
+    EXPECT_EQ(bytes, layout["memory_bytes"].get<std::int64_t>());
+    EXPECT_LE(layout["low_s"].get<double>(), layout["step_time_s"].get<double>());
+  }
+}
+
+TEST(PlanCluster, ExhaustiveAndThreadsChangeNothing) {
+  const json usual = answer({});
+  EXPECT_EQ(usual["layouts"], answer({"--exhaustive"})["layouts"]);
+  EXPECT_EQ(usual["layouts"], answer({"--threads", "1"})["layouts"]);
+  EXPECT_EQ(usual["pareto"], answer({"--exhaustive", "--threads", "3"})["pareto"]);
+}
+
+TEST(PlanCluster, FlagsNarrowTheLayouts) {
+  for (const json& layout : answer({"--tp", "2", "--schedule", "1f1b", "--max-pp", "2", "--zero", "1"})["layouts"]) {
+    const std::string text = layout["layout"];
+    EXPECT_TRUE(text.starts_with("tp2")) << text;
+    EXPECT_NE(text.find("zero1"), std::string::npos) << text;
+    EXPECT_EQ(text.find("pp4"), std::string::npos) << text;
+  }
+}
+
+// The table's own words are read back: the best layout explained is as fast as the best.
+TEST(PlanCluster, ExplainsALayoutAsTheTableWritesIt) {
+  const json plan = answer({});
+  const json explained = answer({"--explain", plan["layouts"][1]["layout"].get<std::string>()});
+  EXPECT_EQ(explained["explained"]["layout"], plan["layouts"][1]["layout"]);
+  EXPECT_EQ(explained["explained"]["step_time_s"], plan["layouts"][1]["step_time_s"]);
+  // 8 B parameters at 18 bytes don't fit 80 GB: the answer says what would make them.
+  const json large = answer({"--explain", "dp16 mbs1"})["explained"];
+  EXPECT_NE(large["lacks"].get<std::string>().find("needs"), std::string::npos);
+  EXPECT_TRUE(large["fits_with"].is_string());
+  const CommandResult wrong = run_command(plan_command({"--explain", "tq8"}));
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_NE(wrong.err.find("tq8"), std::string::npos);
+}
+
+TEST(PlanCluster, AnswersWhatIfs) {
+  const json sensitivity = answer({"--sensitivity"});
+  EXPECT_GE(sensitivity["sensitivity"].size(), 9U);
+  TemporaryFolder folder;
+  const json sweep = answer({"--sweep", "8,16,32", "--svg", folder.file("sweep.svg")});
+  ASSERT_EQ(sweep["points"].size(), 3U);
+  EXPECT_EQ(sweep["points"][2]["global_batch"], 64);
+  EXPECT_EQ(answer({"--sweep", "8,32", "--strong"})["points"][1]["global_batch"], 32);
+  const json batch = answer({"--maximize", "batch"});
+  EXPECT_GT(batch["next"].get<std::int64_t>(), batch["value"].get<std::int64_t>());
+  EXPECT_NE(batch["next_lacks"].get<std::string>().find("needs"), std::string::npos);
+  EXPECT_FALSE(batch["recompute"]["points"].empty());
+}
+
+TEST(PlanCluster, AnUnknownStackIsAnErrorWithNames) {
+  const CommandResult result = run_command(plan_command({"--stack", "hoper-fused"}));
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("hopper-fused"), std::string::npos) << result.err;
+}
+
+}  // namespace
+}  // namespace trainyard::cli
