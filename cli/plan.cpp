@@ -15,6 +15,7 @@
 #include "cli/plan_options.h"
 #include "cli/plan_report.h"
 #include "cli/text/progress.h"
+#include "cli/topology_option.h"
 #include "cli/training_options.h"
 #include "cli/verbs.h"
 #include "core/document/read_file.h"
@@ -92,7 +93,9 @@ int plan(const Session& session, const PlanOptions& options) {
   if (options.ranks < 1 || options.ranks > kMostRanks) {
     throw Error(fmt::format("must be 1 to {}", kMostRanks), "--ranks", "the number of devices to train on");
   }
-  const DeviceProfile profile = read_machine_option(options.machine);
+  const DeviceProfile profile = names_topology(options.machine.cluster)
+                                    ? open_topology(options.machine.cluster, TopologyOption{}).profile
+                                    : read_machine_option(options.machine);
   if (profile.analytic() != nullptr) {
     return plan_on_cluster(session, options, profile);
   }

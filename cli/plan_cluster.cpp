@@ -12,10 +12,10 @@
 #include "cli/plan_cluster_report.h"
 #include "cli/plan_studies.h"
 #include "cli/text/progress.h"
-#include "core/document/read_file.h"
+#include "cli/topology_option.h"
 #include "core/error.h"
-#include "core/model/huggingface.h"
 #include "core/plan/plan.h"
+#include "core/plan/shipped.h"
 #include "simulator/memory/memory_model.h"
 #include "simulator/planner/planner.h"
 #include "simulator/planner/search_machine.h"
@@ -33,7 +33,7 @@ simulator::SearchRequest request_from(const PlanOptions& options, const DevicePr
   const AnalyticProfile& analytic = *profile.analytic();
   simulator::SearchRequest request;
   const Training training = training_from(options.training);
-  request.space.workload = {read_huggingface_config(options.model), training.sequence, training.global_batch};
+  request.space.workload = {open_model(options.model), training.sequence, training.global_batch};
   const ModelSpec& model = request.space.workload.model;
   if (training.sequence > model.positions && options.maximize != "context") {
     throw Error(fmt::format("{} tokens are more than the model's {} positions", training.sequence, model.positions),
@@ -115,8 +115,11 @@ void write_picked(const PlanOptions& options, const simulator::SearchRequest& re
   plan.prediction =
       Prediction{picked.step.step_time, tokens_per_second(request.space.workload, picked.step), picked.memory.total};
   plan.provenance.version = tool_version();
-  plan.provenance.inputs["model"] = content_hash(read_text_file(options.model));
-  plan.provenance.inputs["cluster"] = content_hash(read_text_file(options.machine.cluster));
+  plan.provenance.inputs["model"] = content_hash(open_text(options.model, shipped_models(), "--model").text);
+  const std::string cluster = names_topology(options.machine.cluster)
+                                  ? options.machine.cluster
+                                  : open_text(options.machine.cluster, shipped_clusters(), "--cluster").text;
+  plan.provenance.inputs["cluster"] = content_hash(cluster);
   validate(plan, options.output);
   write_plan(plan, options.output);
 }
