@@ -148,6 +148,10 @@ void add_cluster_options(CLI::App& verb, PlanOptions& options) {
                   "Of one GPU for an hour: shows what a billion tokens cost")
       ->check(CLI::PositiveNumber)
       ->group(group);
+  verb.add_option("--simulate", options.simulated,
+                  "With a fabric: simulate this many of the best instruction by instruction on its graph")
+      ->check(CLI::Range(0, 100))
+      ->group(group);
   verb.add_flag("--sensitivity", options.sensitivity, "What faster links, memory or peaks would change")->group(group);
   verb.add_option("--sweep", options.sweep, "The best layout at each of these numbers of ranks")
       ->type_name("RANKS,...")

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "cli/exit_code.h"
+#include "cli/graph_check.h"
 #include "cli/json/output.h"
 #include "cli/layout_text.h"
 #include "cli/plan_cluster_report.h"
@@ -153,10 +155,19 @@ int plan_on_cluster(const Session& session, const PlanOptions& options, const De
   if (options.explain && !options.explain->empty()) {
     plan.explained = explain(options, request, pricers);
   }
+  std::vector<GraphCheck> checks;
+  if (options.simulated > 0) {
+    checks = check_on_graph(options, request, plan.result);
+  }
   if (session.json) {
-    print_json(to_json(plan));
+    nlohmann::ordered_json document = to_json(plan);
+    document["on_graph"] = to_json(checks);
+    print_json(document);
   } else {
     print_cluster_plan(session, plan);
+    if (!checks.empty()) {
+      print_graph_checks(session, checks);
+    }
   }
   return kOk;
 }

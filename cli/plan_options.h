@@ -29,6 +29,7 @@ struct PlanOptions {
   bool exhaustive = false;
   int threads = 2;
   std::optional<double> gpu_hour_price;
+  std::size_t simulated = 0;  // of the best, on the cluster's graph
   bool sensitivity = false;
   std::vector<std::int64_t> sweep;
   bool strong = false;
@@ -36,7 +37,7 @@ struct PlanOptions {
   std::string maximize;
 
   bool asks_cluster() const {
-    return !stack.empty() || offload || vary_overlap || exhaustive || gpu_hour_price || sensitivity || !sweep.empty() ||
+    return !stack.empty() || offload || vary_overlap || exhaustive || gpu_hour_price || simulated > 0 || sensitivity || !sweep.empty() ||
            strong || !svg.empty() || !maximize.empty() || (explain && !explain->empty());
   }
 };

@@ -12,13 +12,13 @@ namespace {
 
 using nlohmann::json;
 
-std::vector<std::string> plan_command(const std::vector<std::string>& extra) {
+std::vector<std::string> plan_command(const std::vector<std::string>& extra, const std::string& cluster = {}) {
   const std::string models = std::string(TRAINYARD_SOURCE_DIR) + "/models/";
   std::vector<std::string> arguments = {"plan",
                                         "--model",
                                         models + "llm/llama-3-8b.json",
                                         "--cluster",
-                                        models + "clusters/llama3-16k-h100.json",
+                                        cluster.empty() ? models + "clusters/llama3-16k-h100.json" : cluster,
                                         "--ranks",
                                         "16",
                                         "--sequence",
@@ -99,6 +99,21 @@ TEST(PlanCluster, AnswersWhatIfs) {
   EXPECT_GT(batch["next"].get<std::int64_t>(), batch["value"].get<std::int64_t>());
   EXPECT_NE(batch["next_lacks"].get<std::string>().find("needs"), std::string::npos);
   EXPECT_FALSE(batch["recompute"]["points"].empty());
+}
+
+// On a fabric the best is simulated again on its graph, near the closed form.
+TEST(PlanCluster, SimulatesTheBestOnAFabric) {
+  const std::vector<std::string> narrow = {"--tp",   "8", "--cp",       "1", "--pp",  "1",
+                                           "--zero", "1", "--simulate", "1", "--json"};
+  const CommandResult result = run_command(plan_command(narrow, "superpod-h100:su=1"));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json checks = json::parse(result.out)["on_graph"];
+  ASSERT_EQ(checks.size(), 1U);
+  ASSERT_TRUE(checks[0]["median_s"].is_number()) << checks[0]["why_not"];
+  EXPECT_NEAR(checks[0]["median_s"].get<double>() / checks[0]["formula_s"].get<double>(), 1.0, 0.5);
+  const CommandResult without = run_command(plan_command({"--simulate", "1"}));
+  EXPECT_EQ(without.exit_code, 2);
+  EXPECT_NE(without.err.find("graph"), std::string::npos);
 }
 
 TEST(PlanCluster, AnUnknownStackIsAnErrorWithNames) {

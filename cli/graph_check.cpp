@@ -1,0 +1,91 @@
+#include "cli/graph_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/plan_cluster_report.h"
+#include "cli/text/table.h"
+#include "cli/topology_option.h"
+#include "core/error.h"
+#include "core/units/format_quantity.h"
+#include "simulator/planner/planner.h"
+
+namespace trainyard::cli {
+
+namespace {
+
+GraphCheck check(const Plan& plan, const DeviceProfile& profile, const simulator::FlowGroupCost& groups) {
+  GraphCheck result;
+  result.layout = plan.layout;
+  try {
+    auto outcome = simulator::simulate_on_cluster(plan, profile, groups);
+    if (const Infeasible* infeasible = std::get_if<Infeasible>(&outcome)) {
+      result.why_not = infeasible->detail;
+    } else {
+      result.simulated = std::get<simulator::ClusterSimulation>(outcome).spread;
+    }
+  } catch (const Error& error) {  // a layout that programs don't express yet
+    result.why_not = error.what();
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<GraphCheck> check_on_graph(const PlanOptions& options, const simulator::SearchRequest& request,
+                                       const simulator::SearchResult& result) {
+  if (!names_topology(options.machine.cluster)) {
+    throw Error("has no graph to simulate on", "--cluster " + options.machine.cluster,
+                "a fabric such as superpod-h100:su=4 or a topology file; see `trainyard topology --list`");
+  }
+  const TopologyOption usual;
+  const Topology topology = open_topology(options.machine.cluster, usual);
+  const simulator::FlowGroupCost groups(topology.cluster, request.space.ranks, simulator::shipped_collective_models(),
+                                        flow_options(topology.cluster, usual));
+  simulator::PlannerRequest planned;
+  planned.model = request.space.workload.model;
+  planned.training = training_from(options.training);
+  planned.ranks = request.space.ranks;
+  std::vector<GraphCheck> checks;
+  for (std::size_t i = 0; i < std::min(options.simulated, result.best.size()); ++i) {
+    const simulator::RankedLayout& layout = result.best[i];
+    checks.push_back(check(simulator::make_plan(planned, topology.profile, layout.layout), topology.profile, groups));
+    checks.back().formula = layout.step.step_time;
+  }
+  return checks;
+}
+
+void print_graph_checks(const Session& session, const std::vector<GraphCheck>& checks) {
+  Table table({"", "by formula", "on the graph", "5 to 95 %", "difference", "layout, or why it isn't simulated"},
+              {Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kLeft});
+  for (std::size_t i = 0; i < checks.size(); ++i) {
+    const GraphCheck& row = checks[i];
+    if (!row.simulated) {
+      table.add_row({std::to_string(i + 1), format_quantity(row.formula), "", "", "", row.why_not});
+      continue;
+    }
+    table.add_row({std::to_string(i + 1), format_quantity(row.formula), format_quantity(row.simulated->median),
+                   format_quantity(row.simulated->low) + " - " + format_quantity(row.simulated->high),
+                   fmt::format("{:+.1f} %", 100.0 * (row.simulated->median / row.formula - 1.0)),
+                   layout_text(row.layout)});
+  }
+  fmt::print("\ninstruction by instruction on the cluster's graph; the ranking is by formula\n{}",
+             table.text(session.out));
+}
+
+nlohmann::ordered_json to_json(const std::vector<GraphCheck>& checks) {
+  nlohmann::ordered_json array = nlohmann::ordered_json::array();
+  for (const GraphCheck& row : checks) {
+    nlohmann::ordered_json object = {{"layout", layout_text(row.layout)}, {"formula_s", row.formula.si()}};
+    object["median_s"] = row.simulated ? nlohmann::ordered_json(row.simulated->median.si()) : nlohmann::ordered_json();
+    object["low_s"] = row.simulated ? nlohmann::ordered_json(row.simulated->low.si()) : nlohmann::ordered_json();
+    object["high_s"] = row.simulated ? nlohmann::ordered_json(row.simulated->high.si()) : nlohmann::ordered_json();
+    object["why_not"] = row.simulated ? nlohmann::ordered_json() : nlohmann::ordered_json(row.why_not);
+    array.push_back(std::move(object));
+  }
+  return array;
+}
+
+}  // namespace trainyard::cli
