@@ -1,5 +1,8 @@
 #include "core/plan/stack_profile.h"
 
+#include <fmt/format.h>
+
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "core/document/json_document.h"
@@ -11,6 +14,9 @@ namespace {
 constexpr std::array<std::string_view, kStackConstants> kNames = {
     "gemm",       "low_precision", "gemm_depth",    "gemm_overhead_s", "attention", "memory",
     "cast_bytes", "host_s",        "communication", "skew_s",          "overlap",   "token_bytes"};
+
+// Four digits: more than a fit knows.
+double rounded(double value) { return std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr); }
 
 }  // namespace
 
@@ -57,6 +63,7 @@ StackProfile parse_stack_profile(const std::string& text, const std::string& whe
   profile.band_fitted = reader.number("band_fitted", 0.0, 2.0);
   profile.band = reader.number("band", 0.0, 2.0);
   profile.band_anchored = reader.number("band_anchored", 0.0, 2.0);
+  profile.band_experts = reader.number("band_experts", 0.0, 2.0);
   profile.scale = reader.optional_number("scale", 0.1, 10.0).value_or(1.0);
   profile.sources = reader.texts("sources");
   profile.groups = reader.texts("groups");
@@ -74,14 +81,15 @@ std::string stack_profile_text(const StackProfile& profile) {
   root["software"] = profile.software;
   root["generation"] = profile.generation;
   for (std::size_t i = 0; i < kNames.size(); ++i) {
-    root["constants"][std::string(kNames.at(i))] = profile.constants.at(i);
+    root["constants"][std::string(kNames.at(i))] = rounded(profile.constants.at(i));
   }
   root["attention_kernel"] = to_string(profile.attention);
   root["fused"] = profile.fused;
   root["sliced_transfer"] = profile.sliced_transfer;
-  root["band_fitted"] = profile.band_fitted;
-  root["band"] = profile.band;
-  root["band_anchored"] = profile.band_anchored;
+  root["band_fitted"] = rounded(profile.band_fitted);
+  root["band"] = rounded(profile.band);
+  root["band_anchored"] = rounded(profile.band_anchored);
+  root["band_experts"] = rounded(profile.band_experts);
   if (profile.scale != 1.0) {
     root["scale"] = profile.scale;
   }

@@ -13,7 +13,7 @@ constexpr double kActivationBytes = 2.0;
 constexpr double kFloorPower = 6.0;
 constexpr double kHostPerDoubling = 0.15;  // of tensor parallelism: more launches and waits of collectives
 constexpr double kBackwardLaunches = 2.0;
-constexpr double kExpertLaunches = 1.5;  // a layer with experts launches more: routing, permutation, groups
+constexpr double kExpertLaunches = 4.0;  // a layer with experts launches more: routing, permutation, groups
 constexpr double kVocabularyUnit = 128.0;
 
 std::size_t at(StepLoss loss) { return static_cast<std::size_t>(loss); }
@@ -201,7 +201,9 @@ void LayerPricer::add_tensor(Passes& passes, double blocks) const {
   const Seconds spent = layout_.sequence_parallel ? collective(CollectiveOp::kAllGather, bytes, shapes_.tensor) +
                                                         collective(CollectiveOp::kReduceScatter, bytes, shapes_.tensor)
                                                   : collective(CollectiveOp::kAllReduce, bytes, shapes_.tensor);
-  const double exposed = layout_.overlap_tensor ? 1.0 - rates_.overlap : 1.0;
+  // Pieces pass between products over NVLink alone.
+  const bool hides = layout_.overlap_tensor && shapes_.tensor.nodes() == 1;
+  const double exposed = hides ? 1.0 - rates_.overlap : 1.0;
   passes.forward[at(StepLoss::kTensor)] += blocks * exposed * spent;
   passes.input[at(StepLoss::kTensor)] += blocks * exposed * spent;
 }

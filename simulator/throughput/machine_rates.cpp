@@ -111,7 +111,8 @@ MachineRates machine_rates(const Machine& machine, DataType compute_type) {
   rates.attention = {stack.attention,
                      flash_share(stack.attention, generation_of(accelerator)) * constant(StackConstant::kAttention) *
                          peak_of(accelerator, wide_type),
-                     kBatchedShare * rates.wide.reached, rates.memory};
+                     kBatchedShare * rates.wide.reached * constant(StackConstant::kAttention),
+                     rates.memory * constant(StackConstant::kAttention)};
   rates.host_link = accelerator.host_link_bandwidth ? accelerator.host_link_bandwidth->value : kHostLink;
   rates.host = from_si<Seconds>(constant(StackConstant::kHost));
   rates.communication = constant(StackConstant::kCommunication);

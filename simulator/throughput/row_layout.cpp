@@ -51,18 +51,16 @@ void fill_overlap(const PublishedRun& run, Layout& layout) {
   const auto said = [&](const std::string& what) {
     return !none && contains(text, what) && !contains(text, what + " off") && !contains(text, "no " + what);
   };
-  layout.overlap_gradient_reduce = recipe || said("grad-reduce") || contains(text, "fsdp prefetch");
-  layout.overlap_parameter_gather = recipe || said("param-gather");
+  // Every framework of these years reduces and gathers behind compute unless told not to.
+  const bool modern = run.year >= 2023 && run.source_key != "vtrain" && !none;
+  layout.overlap_gradient_reduce = recipe || modern || said("grad-reduce");
+  layout.overlap_parameter_gather = recipe || modern || said("param-gather");
   layout.overlap_tensor = recipe || said("tp overlap") || contains(text, "async tp");
   layout.overlap_pipeline = recipe || said("pp p2p overlap");
   // Recipes hide the experts' exchange behind another micro-batch where it leaves the node and chunks allow it.
   const bool far = layout.expert > run.gpus_per_node && !contains(lower_case(run.gpu), "nvl72");
   layout.overlap_expert = contains(lower_case(run.notes), "all-to-all overlap on") ||
                           (recipe && far && run.parallelism.vpp.value_or(1) > 1);
-  if (run.source_key == "llmc" || run.source_key == "jax-toolbox" || contains(text, "async tp")) {
-    layout.overlap_gradient_reduce = true;
-    layout.overlap_parameter_gather = true;
-  }
 }
 
 void fill_types(const PublishedRun& run, const SoftwareWords& software, Layout& layout) {
@@ -119,14 +117,15 @@ void fill_chunk_layers(const ModelSpec& model, Layout& layout) {
   layout.chunk_layers.back() = each - 1 - static_cast<int>(model.multi_token_layers);
 }
 
-std::vector<Recompute> recomputes(const std::string& words, ThroughputCase& made) {
-  const std::string text = lower_case(words);
+std::vector<Recompute> recomputes(const PublishedRun& run, ThroughputCase& made) {
+  const std::string text = lower_case(run.parallelism.recompute);
+  const bool activations = contains(run.notes, "moe_act");
   if (text.rfind("full", 0) == 0) {
     return {Recompute::kFull};
   }
   if (text.rfind("selective", 0) == 0 || text.rfind("partial", 0) == 0) {
     // Norms and activations alone cost next to nothing.
-    const bool scores = text == "selective" || contains(text, "attn") || contains(text, "attention");
+    const bool scores = (text == "selective" && !activations) || contains(text, "attn") || contains(text, "attention");
     return {scores ? Recompute::kSelective : Recompute::kNone};
   }
   if (text.rfind("none", 0) != 0) {
@@ -223,7 +222,7 @@ std::string row_layouts(const PublishedRun& run, ThroughputCase& made) {
   const std::int64_t per_replica = *row.global_batch / layout.data;
   for (const std::int64_t micro : micro_batches(run, per_replica, made)) {
     for (const std::int64_t chunks : chunk_counts(run, layout, made)) {
-      for (const Recompute recompute : recomputes(row.recompute, made)) {
+      for (const Recompute recompute : recomputes(run, made)) {
         Layout one = layout;
         one.micro_batch = micro;
         one.accumulation = std::max<std::int64_t>(1, per_replica / micro);

@@ -52,17 +52,12 @@ std::string_view to_string(StackEvidence evidence) {
   return "?";
 }
 
-double ChosenStack::band() const {
-  switch (evidence) {
-    case StackEvidence::kAnchored:
-      return profile.band_anchored;
-    case StackEvidence::kOwnGroup:
-      return profile.band_fitted;
-    case StackEvidence::kOwnStack:
-    case StackEvidence::kBorrowed:
-      return profile.band;
+double ChosenStack::band(bool experts) const {
+  if (evidence == StackEvidence::kAnchored) {
+    return experts ? std::max(profile.band_anchored, 0.5 * profile.band_experts) : profile.band_anchored;
   }
-  return profile.band;
+  const double own = evidence == StackEvidence::kOwnGroup ? profile.band_fitted : profile.band;
+  return experts ? std::max(own, profile.band_experts) : own;
 }
 
 ChosenStack choose_stack(const StackLibrary& library, const ThroughputCase& row) {

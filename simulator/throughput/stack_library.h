@@ -29,7 +29,7 @@ std::string_view to_string(StackEvidence evidence);  // "anchored", "own_group",
 struct ChosenStack {
   StackProfile profile;
   StackEvidence evidence = StackEvidence::kBorrowed;
-  double band() const;
+  double band(bool experts) const;
 };
 
 // The profile that rows of this source, software and release share: "nemo-2025-hopper".

@@ -322,7 +322,9 @@ StepPrice StepModel::price(const Layout& layout) {
   add_scaled(losses, all, micro_batches / pp);
   losses[at(StepLoss::kImbalance)] = micro_batches * (slowest - mean);
   losses[at(StepLoss::kBubble)] = bubble_time(layout.schedule, layout.chunks_per_stage, times);
-  const Seconds pair = 2.0 * (layout.overlap_pipeline ? kTransferLeft : 1.0) * found.transfer;
+  // Megatron sends and receives at once; DeepSpeed's engine does one after the other.
+  const double turns = rates.sliced_transfer ? 2.0 : 4.0;
+  const Seconds pair = turns * (layout.overlap_pipeline ? kTransferLeft : 1.0) * found.transfer;
   losses[at(StepLoss::kTransfer)] = (micro_batches * layout.chunks_per_stage + pp - 1.0) * pair;
 
   // Gradients and parameters: of the first stage, which ends last, and of the last, which holds the head.
@@ -351,7 +353,8 @@ StepPrice StepModel::price(const Layout& layout) {
     part *= impl.machine.stack.scale;
     price.step_time += part;
   }
-  const double spread = std::exp(impl.machine.stack.band);
+  const StackProfile& stack = impl.machine.stack;
+  const double spread = std::exp(model.experts ? std::max(stack.band, stack.band_experts) : stack.band);
   price.low = price.step_time / spread;
   price.high = price.step_time * spread;
   return price;

@@ -46,7 +46,7 @@ void predict(FitRow& fit, const ChosenStack& chosen, ThroughputRow& out) {
   out.losses = price.losses;
   // An open knob widens what we know by what it may have been.
   const double spread = fit.pricer->spread(chosen.profile);
-  const double band = std::exp(chosen.band() + spread);
+  const double band = std::exp(chosen.band(fit.row->moe()) + spread);
   out.low = out.predicted / band;
   out.high = out.predicted * band;
   out.error = out.measured > 0.0 ? out.predicted / out.measured - 1.0 : 0.0;
