@@ -6,77 +6,60 @@
 #include <string_view>
 
 #include "core/document/text_match.h"
+#include "core/plan/shipped.h"
 
 namespace trainyard::simulator {
 
 namespace {
 
-// Dense peaks in TFLOP/s, memory in TB/s, links of a GPU one way and the usual NIC in GB/s.
+// What a row's GPU is called, and the file of models/accelerators for it. In lower case; the first match counts.
 struct Silicon {
-  std::string_view word;  // in lower case, first match counts
+  std::string_view word;
+  std::string_view file;
   std::string_view generation;
   GpuGeneration links;
-  double bf16;
-  double fp8;
-  double fp4;
-  double memory;
-  double memory_gb;
-  double nvlink;
-  double nic;
-  double watts;
-  bool domain;
+  double nic;         // GB/s of the usual server's, per GPU
+  bool domain;        // may lie in a rack of NVLink
+  double memory = 0;  // TB/s, where the part differs from the file
+  double watts = 0;
 };
 
 constexpr std::array kSilicon = {
-    Silicon{"gb300", "blackwell", GpuGeneration::kBlackwell, 2500, 5000, 15000, 8.0, 288, 900, 100, 1400, true},
-    Silicon{"b300", "blackwell", GpuGeneration::kBlackwell, 2250, 4500, 13500, 8.0, 288, 900, 100, 1200, false},
-    Silicon{"gb200", "blackwell", GpuGeneration::kBlackwell, 2500, 5000, 10000, 8.0, 186, 900, 50, 1200, true},
-    Silicon{"b200", "blackwell", GpuGeneration::kBlackwell, 2250, 4500, 9000, 8.0, 180, 900, 50, 1000, false},
-    Silicon{"gh200", "hopper", GpuGeneration::kHopper, 989.4, 1978.9, 0, 4.0, 96, 450, 50, 700, false},
-    Silicon{"h200", "hopper", GpuGeneration::kHopper, 989.4, 1978.9, 0, 4.8, 141, 450, 50, 700, false},
-    Silicon{"h100-96gb", "hopper", GpuGeneration::kHopper, 989.4, 1978.9, 0, 2.4, 96, 450, 50, 500, false},
-    Silicon{"h100-pcie", "hopper", GpuGeneration::kHopper, 756, 1513, 0, 2.0, 80, 64, 25, 350, false},
-    Silicon{"h800", "hopper", GpuGeneration::kHopper, 989.4, 1978.9, 0, 3.35, 80, 200, 50, 700, false},
-    Silicon{"h20", "hopper", GpuGeneration::kHopper, 148, 296, 0, 4.0, 96, 450, 50, 500, false},
-    Silicon{"h100", "hopper", GpuGeneration::kHopper, 989.4, 1978.9, 0, 3.35, 80, 450, 50, 700, false},
-    Silicon{"a800", "ampere", GpuGeneration::kAmpere, 312, 0, 0, 2.039, 80, 200, 25, 400, false},
-    Silicon{"a100", "ampere", GpuGeneration::kAmpere, 312, 0, 0, 2.039, 80, 300, 25, 400, false},
-    Silicon{"v100", "volta", GpuGeneration::kVolta, 125, 0, 0, 0.9, 32, 150, 12.5, 300, false},
-    Silicon{"mi300", "cdna3", GpuGeneration::kMi300, 1307, 2615, 0, 5.3, 192, 448, 50, 750, false},
-    Silicon{"mi325", "cdna3", GpuGeneration::kMi300, 1307, 2615, 0, 6.0, 256, 448, 50, 1000, false},
-    Silicon{"mi250", "cdna2", GpuGeneration::kMi300, 191.5, 0, 0, 1.6, 64, 150, 12.5, 280, false},
+    Silicon{"gb300", "gb300", "blackwell", GpuGeneration::kBlackwell, 100, true},
+    Silicon{"b300", "b300", "blackwell", GpuGeneration::kBlackwell, 100, false},
+    Silicon{"gb200", "gb200", "blackwell", GpuGeneration::kBlackwell, 50, true},
+    Silicon{"b200", "b200", "blackwell", GpuGeneration::kBlackwell, 50, false},
+    Silicon{"gh200", "h100-sxm", "hopper", GpuGeneration::kHopper, 50, false, 4.0},
+    Silicon{"h200", "h200", "hopper", GpuGeneration::kHopper, 50, false},
+    Silicon{"h100-96gb", "h100-sxm", "hopper", GpuGeneration::kHopper, 50, false, 2.4, 500},
+    Silicon{"h100-pcie", "h100-pcie", "hopper", GpuGeneration::kHopper, 25, false},
+    Silicon{"h800", "h800", "hopper", GpuGeneration::kHopper, 50, false},
+    Silicon{"h20", "h20", "hopper", GpuGeneration::kHopper, 50, false},
+    Silicon{"h100", "h100-sxm", "hopper", GpuGeneration::kHopper, 50, false},
+    Silicon{"a800", "a800", "ampere", GpuGeneration::kAmpere, 25, false},
+    Silicon{"a100-pcie", "a100-pcie-80", "ampere", GpuGeneration::kAmpere, 25, false},
+    Silicon{"a100", "a100-sxm-80", "ampere", GpuGeneration::kAmpere, 25, false},
+    Silicon{"v100", "v100-sxm2-32", "volta", GpuGeneration::kVolta, 12.5, false},
+    Silicon{"mi300", "mi300x", "cdna3", GpuGeneration::kMi300, 50, false},
+    Silicon{"mi325", "mi325x", "cdna3", GpuGeneration::kMi300, 50, false},
+    Silicon{"l40", "l40s", "ada", GpuGeneration::kOther, 12.5, false},
 };
 
 constexpr double kTera = 1e12;
 constexpr double kGiga = 1e9;
 constexpr std::int64_t kDomain = 72;
 
-template <class Q>
-Sourced<Q> stated(double value) {
-  return {from_si<Q>(value), "data sheet"};
-}
-
-Accelerator make_accelerator(const Silicon& silicon, const std::string& words, double memory_gb) {
-  Accelerator accelerator;
-  accelerator.name = std::string(silicon.word);
-  const auto add = [&](DataType type, double tera) {
-    if (tera > 0.0) {
-      accelerator.dense_peak.emplace_back(type, stated<FlopsPerSecond>(tera * kTera));
-    }
-  };
-  add(DataType::kFp16, silicon.bf16);
-  if (silicon.generation != "volta") {
-    add(DataType::kBf16, silicon.bf16);
+Accelerator make_accelerator(const Silicon& silicon, double memory_gb) {
+  constexpr double kSmallA100 = 60.0;  // GB: the 40 GB part's memory is slower too
+  const bool small = silicon.file == "a100-sxm-80" && memory_gb > 0.0 && memory_gb < kSmallA100;
+  Accelerator accelerator = open_accelerator(small ? "a100-sxm-40" : std::string(silicon.file));
+  accelerator.name = std::string(silicon.file);
+  if (silicon.memory > 0.0) {
+    accelerator.memory_bandwidth = {from_si<BytesPerSecond>(silicon.memory * kTera), "the row's part"};
   }
-  add(DataType::kFp8, silicon.fp8);
-  add(DataType::kMxFp8, silicon.fp8);
-  add(DataType::kNvFp4, silicon.fp4);
-  const bool small_a100 = silicon.word == "a100" && memory_gb < 60.0;
-  const double bandwidth = small_a100 ? 1.555 : silicon.memory;
-  accelerator.memory_bandwidth = stated<BytesPerSecond>(bandwidth * kTera);
-  const bool pcie = contains(words, "pcie");
-  accelerator.intra_node_bandwidth = stated<BytesPerSecond>((pcie ? 25.0 : silicon.nvlink) * kGiga);
-  accelerator.power_w = Sourced<double>{contains(words, "pcie") ? 0.75 * silicon.watts : silicon.watts, "data sheet"};
+  if (silicon.watts > 0.0) {
+    accelerator.power_w = Sourced<double>{silicon.watts, "the row's part"};
+  }
   return accelerator;
 }
 
@@ -120,7 +103,7 @@ std::optional<DescribedMachine> described_machine(const HardwareWords& words) {
   const std::string links = gpu + " " + lower_case(words.intra_link);
   DescribedMachine machine;
   machine.generation = std::string(silicon->generation);
-  machine.accelerator = make_accelerator(*silicon, links, words.memory_gb.value_or(silicon->memory_gb));
+  machine.accelerator = make_accelerator(*silicon, words.memory_gb.value_or(0.0));
   const bool domain = silicon->domain && (contains(links, "nvl72") || contains(links, "domain"));
   std::int64_t per_node = std::max<std::int64_t>(1, words.gpus_per_node);
   if (domain) {
@@ -143,7 +126,7 @@ std::optional<DescribedMachine> described_machine(const HardwareWords& words) {
                    ? NodeLinks::kXgmi
                    : (silicon->links == GpuGeneration::kVolta ? NodeLinks::kCubeMesh : NodeLinks::kNvswitch);
   if (silicon->word == "h800" || silicon->word == "a800") {
-    node.intra_bandwidth = from_si<BytesPerSecond>(silicon->nvlink * 0.9 * kGiga);
+    node.intra_bandwidth = from_si<BytesPerSecond>(0.9 * machine.accelerator.intra_node_bandwidth.value.si());
   }
   node.nics = static_cast<int>(per_node);
   node.nic_rate = nic;

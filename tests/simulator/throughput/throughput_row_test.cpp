@@ -1,0 +1,115 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "simulator/throughput/throughput_fit.h"
+#include "simulator/throughput/validate_throughput.h"
+
+namespace trainyard::simulator {
+namespace {
+
+// Korthikanti et al. 2022, table 5: 22 B with sequence parallelism, 1.10 s.
+nlohmann::json row() {
+  return nlohmann::json::parse(R"row({
+    "id": "row", "source_key": "korthikanti-t5", "group": "g", "year": 2022, "score_ready": true,
+    "model": {"name": "GPT 22B", "seq_len": 2048, "layers": 48, "hidden": 6144, "ffn_hidden": 24576, "heads": 64,
+              "kv_heads": 64, "head_dim": 96, "vocab": 51200, "activation": "gelu", "attention": "MHA",
+              "tied_embeddings": true},
+    "hardware": {"gpu": "A100-SXM4-80GB", "gpus_total": 8, "gpus_per_node": 8,
+                 "inter_node_link": "8x200 Gb/s HDR InfiniBand per DGX A100"},
+    "parallelism": {"tp": 8, "pp": 1, "dp": 1, "cp": 1, "vpp": 1, "sequence_parallel": true, "micro_batch": 4,
+                    "global_batch": 4, "grad_accum": 1, "recompute": "selective (attention core)",
+                    "schedule": "no pipeline", "precision": "fp16",
+                    "attention_kernel": "Megatron fused softmax (pre-flash)"},
+    "measured": {"iteration_time_s": 1.1}, "derived": {"iteration_time_s": 1.1}})row");
+}
+
+ThroughputCase read(const nlohmann::json& one) {
+  const std::string text = nlohmann::json::array({one}).dump();
+  return make_case(parse_published_throughput(text, "rows.json").front(), {});
+}
+
+TEST(ThroughputRow, WordsBecomeLayoutMachineAndSoftware) {
+  const ThroughputCase made = read(row());
+  ASSERT_EQ(made.reason, "");
+  ASSERT_EQ(made.layouts.size(), 1U);
+  const Layout& layout = made.layouts.front();
+  EXPECT_EQ(layout.tensor, 8);
+  EXPECT_TRUE(layout.sequence_parallel);
+  EXPECT_EQ(layout.recompute, Recompute::kSelective);
+  EXPECT_EQ(layout.compute_type, DataType::kFp16);
+  EXPECT_EQ(made.software.attention, AttentionKernel::kUnfused);
+  EXPECT_EQ(made.machine.generation, "ampere");
+  EXPECT_NEAR(made.machine.fabric.nic_bandwidth.value.si(), 25e9, 1);
+  EXPECT_NEAR(made.tokens_per_s_per_gpu, 4 * 2048 / 1.1 / 8, 1e-9);
+  EXPECT_FALSE(made.excluded);
+}
+
+TEST(ThroughputRow, KorthikantisSmallestIsPredictedWithinTenPercent) {
+  const ThroughputValidation validation = validate_throughput({read(row())}, shipped_stacks(), {});
+  EXPECT_NEAR(validation.rows.front().error, 0.0, 0.1);
+}
+
+TEST(ThroughputRow, NicRatesAreBytesASecondOfOneGpu) {
+  EXPECT_NEAR(nic_rate("4x100 Gb/s Omni-Path per node", 8)->si(), 6.25e9, 1);
+  EXPECT_NEAR(nic_rate("400 Gb/s RDMA per GPU", 8)->si(), 50e9, 1);
+  EXPECT_NEAR(nic_rate("1600 Gb/s node-to-node RoCE", 8)->si(), 25e9, 1);
+  EXPECT_NEAR(nic_rate("InfiniBand 8x50 GB/s", 8)->si(), 50e9, 1);
+  EXPECT_FALSE(nic_rate("RoCE (rate not stated)", 8).has_value());
+}
+
+TEST(ThroughputRow, OpenMicroBatchIsPricedOverWhatItMayBeAndFlagged) {
+  nlohmann::json open = row();
+  open["parallelism"].erase("micro_batch");
+  open["parallelism"].erase("grad_accum");
+  const ThroughputCase made = read(open);
+  ASSERT_EQ(made.reason, "");
+  EXPECT_GT(made.layouts.size(), 1U);
+  EXPECT_NE(std::find(made.flags.begin(), made.flags.end(), "micro_batch_open"), made.flags.end());
+}
+
+TEST(ThroughputRow, RowWithoutAModelSaysWhy) {
+  nlohmann::json bare = row();
+  bare["model"].erase("hidden");
+  EXPECT_NE(read(bare).reason, "");
+}
+
+TEST(ThroughputRow, UnknownAcceleratorSaysWhich) {
+  nlohmann::json other = row();
+  other["hardware"]["gpu"] = "abacus";
+  EXPECT_NE(read(other).reason.find("abacus"), std::string::npos);
+}
+
+// Whatever key a row lacks, it is priced or says why not.
+TEST(ThroughputRow, NoMissingKeyIsABug) {
+  const nlohmann::json whole = row();
+  for (const char* part : {"model", "hardware", "parallelism", "measured", "derived"}) {
+    for (const auto& [key, value] : whole.at(part).items()) {
+      nlohmann::json lacking = whole;
+      lacking[part].erase(key);
+      const ThroughputCase made = read(lacking);
+      if (made.reason.empty()) {
+        const ThroughputValidation validation = validate_throughput({made}, shipped_stacks(), {});
+        EXPECT_GT(validation.rows.front().predicted, 0.0) << part << "/" << key;
+      }
+    }
+  }
+}
+
+TEST(ThroughputRow, AnchorSetsTheScaleOfItsStackAndNarrowsTheInterval) {
+  nlohmann::json slow = row();
+  slow["id"] = "slow";
+  slow["derived"]["iteration_time_s"] = 1.5;
+  const std::vector<ThroughputCase> cases = {read(row()), read(slow)};
+  const ThroughputValidation plain = validate_throughput(cases, shipped_stacks(), {});
+  const ThroughputValidation anchored = validate_throughput(cases, shipped_stacks(), {false, {"slow"}});
+  EXPECT_NEAR(anchored.rows[1].error, 0.0, 1e-9);
+  EXPECT_EQ(anchored.rows[0].evidence, StackEvidence::kAnchored);
+  EXPECT_LT(anchored.rows[0].predicted, plain.rows[0].predicted);
+  EXPECT_THROW(validate_throughput(cases, shipped_stacks(), {false, {"no such row"}}), Error);
+}
+
+}  // namespace
+}  // namespace trainyard::simulator
