@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <numeric>
+
+#include "core/model/layer_shape.h"
+#include "core/plan/shipped.h"
+
 namespace trainyard {
 namespace {
 
@@ -108,6 +114,70 @@ TEST(TensorSharding, NormsAreReplicated) {
 
 TEST(TensorSharding, TensorParallelRanksMustDivideTheKeyHeads) {
   EXPECT_DEATH(local_shape(small_model(), 3, 0), "tp divides the key and value heads");
+}
+
+// Of a rank's slice of a layer, by the shape of its products: what tensor parallelism cuts, its part; the rest whole.
+std::int64_t weights_by_shape(const LayerShape& layer, std::int64_t tp, std::int64_t etp) {
+  const auto part = [](const ProductShape& product, std::int64_t degree) {
+    return product.cut == TensorCut::kWhole ? product.weights() : product.weights() / degree;
+  };
+  std::int64_t total = part(layer.attention.output, tp);
+  for (const ProductShape& product : layer.attention.inputs) {
+    total += part(product, tp);
+  }
+  if (layer.feed_forward) {
+    total += part(layer.feed_forward->up, tp) + part(layer.feed_forward->down, tp);
+  }
+  if (layer.experts) {
+    total += layer.experts->router.weights() +
+             layer.experts->experts * (part(layer.experts->expert.up, etp) + part(layer.experts->expert.down, etp));
+    total += layer.experts->shared ? part(layer.experts->shared->up, tp) + part(layer.experts->shared->down, tp) : 0;
+  }
+  return total;
+}
+
+std::int64_t weights_by_tensor(const ModelSpec& model, int layer, const Mesh& mesh, const Coordinates& at) {
+  std::int64_t total = 0;
+  for (const Parameter& parameter : layer_parameters(model, layer)) {
+    if (parameter.part == ParameterPart::kWeight && parameter.shape.size() > 1) {
+      total += local_elements(tensor_sharding(model, parameter), mesh, at);
+    }
+  }
+  return total;
+}
+
+// The layer's products and its tensors by name are cut alike, in every family; tp 1 and the most that key heads allow.
+TEST(TensorSharding, CutsEveryFamilysTensorsAsItsProducts) {
+  for (const ShippedFile& file : shipped_models()) {
+    const ModelSpec model = open_model(std::string(file.name));
+    const int most = static_cast<int>(std::min<std::int64_t>(std::gcd(model.key_value_heads, 4), 4));
+    for (const int tp : {1, most}) {
+      const Mesh mesh(Layout{.tensor = tp, .expert_tensor = tp});
+      Coordinates at;
+      at.tensor = tp - 1;
+      at.expert_tensor = tp - 1;
+      for (const std::int64_t layer : {std::int64_t{0}, model.layers - 1}) {
+        EXPECT_EQ(weights_by_tensor(model, static_cast<int>(layer), mesh, at),
+                  weights_by_shape(layer_shape(model, layer), tp, tp))
+            << file.name << " layer " << layer << " tp " << tp;
+      }
+    }
+  }
+}
+
+// GPT-OSS stacks its experts: expert-parallel ranks take whole ones of the first dimension, expert-tensor ranks cut
+// each.
+TEST(TensorSharding, CutsStackedExpertsOverBothAxes) {
+  const ModelSpec model = open_model("gpt-oss-20b");
+  const Mesh mesh(Layout{.tensor = 4, .data = 2, .expert = 4, .expert_tensor = 2});
+  for (const Parameter& parameter : layer_parameters(model, 0)) {
+    if (parameter.kind == ParameterKind::kExpertGateUp && parameter.part == ParameterPart::kWeight) {
+      EXPECT_EQ(local_elements(tensor_sharding(model, parameter), mesh, Coordinates{}), 32 / 4 * 2880 * 5760 / 2);
+    }
+    if (parameter.kind == ParameterKind::kExpertDown && parameter.part == ParameterPart::kBias) {
+      EXPECT_EQ(local_elements(tensor_sharding(model, parameter), mesh, Coordinates{}), 32 / 4 * 2880) << "added once";
+    }
+  }
 }
 
 }  // namespace

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "core/document/read_file.h"
 #include "core/model/parameter.h"
@@ -131,6 +134,51 @@ TEST(HuggingFaceConfig, AcceptsKeysThatDoNotChangeTheComputation) {
                  {"pretraining_tp", 1},
                  {"attention_dropout", 0.0}});
   EXPECT_EQ(parse(config), parse(demo()));
+}
+
+// Every key of every shipped config taken out or set to nonsense: read, or refused with an Error; never anything else,
+// and whatever was read can be counted.
+TEST(HuggingFaceConfig, RefusesOrReadsWhateverIsChanged) {
+  const std::vector<json> values = {nullptr,
+                                    true,
+                                    -1,
+                                    0,
+                                    1,
+                                    3,
+                                    7919,
+                                    1.5,
+                                    std::int64_t{1} << 62,
+                                    "x",
+                                    json::array(),
+                                    json::object(),
+                                    json::array({3, 1}),
+                                    json::array({"full_attention"})};
+  int read = 0;
+  int refused = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(TRAINYARD_SOURCE_DIR) + "/models/llm")) {
+    if (entry.path().extension() != ".json") {
+      continue;
+    }
+    const json config = json::parse(read_text_file(entry.path()));
+    for (const auto& [key, value] : config.items()) {
+      for (std::size_t i = 0; i <= values.size(); ++i) {
+        json changed = config;
+        changed.erase(key);
+        if (i < values.size()) {
+          changed[key] = values[i];
+        }
+        try {
+          EXPECT_GT(parameter_count(parse(changed)), 0) << changed;
+          ++read;
+        } catch (const Error& error) {
+          EXPECT_FALSE(error.where().empty());
+          ++refused;
+        }
+      }
+    }
+  }
+  EXPECT_GT(read, 1000);
+  EXPECT_GT(refused, 1000);
 }
 
 // The collection of published configs, where this machine has it.
