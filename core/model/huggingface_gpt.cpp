@@ -60,8 +60,9 @@ void read_gpt2(ObjectReader& config, ModelSpec& model) {
   model.activation = read_activation(config, "activation_function", "gelu_new");
   set_head_size(config, model, "n_head", std::nullopt);
   ignore_all(config, {"attn_pdrop", "embd_pdrop", "resid_pdrop", "summary_activation", "summary_first_dropout",
-                      "summary_proj_to_labels", "summary_type", "summary_use_proj", "scale_attn_weights",
-                      "scale_attn_by_inverse_layer_idx", "reorder_and_upcast_attn", "add_cross_attention"});
+                      "summary_proj_to_labels", "summary_type", "summary_use_proj", "n_special",
+                      "predict_special_tokens", "scale_attn_weights", "scale_attn_by_inverse_layer_idx",
+                      "reorder_and_upcast_attn", "add_cross_attention"});
 }
 
 void read_bloom(ObjectReader& config, ModelSpec& model) {

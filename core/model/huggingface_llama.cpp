@@ -243,7 +243,8 @@ void ignore_harmless(ObjectReader& config, ModelFamily family) {
                           "original_max_position_embeddings",
                           "max_window_layers",
                           "rope_interleave",
-                          "dense_interleave"}) {
+                          "dense_interleave",
+                          "use_mrope"}) {
     config.ignore(key);
   }
 }
@@ -265,7 +266,8 @@ void read_llama_dialect(ObjectReader& config, ModelSpec& model) {
   if (nemotron) {
     model.normalization = Normalization::kLayer;
     model.gated_feed_forward = false;
-    model.rotary_fraction = 0.5;
+    // Conversions spell partial_rotary_factor in two ways.
+    model.rotary_fraction = config.optional_number("rope_percent", 0.0, 1.0).value_or(0.5);
   }
   if (latent(model.family)) {
     read_latent_attention(config, model);
