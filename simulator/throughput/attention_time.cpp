@@ -36,9 +36,9 @@ double flash_share(AttentionKernel kernel, std::string_view generation) {
     case AttentionKernel::kFlash1:
       return older ? 0.28 : hopper ? 0.16 : 0.08;
     case AttentionKernel::kFlash2:
-      return older ? 0.36 : hopper ? 0.22 : 0.12;
+      return older ? 0.42 : hopper ? 0.27 : 0.14;
     case AttentionKernel::kFlash3:
-      return older ? 0.36 : hopper ? 0.42 : 0.2;
+      return older ? 0.42 : hopper ? 0.42 : 0.2;
     case AttentionKernel::kCudnn:
       return 0.42;
   }

@@ -1,7 +1,13 @@
 #include "simulator/throughput/stack_library.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
 #include <regex>
+#include <string_view>
+
+#include "core/document/text_match.h"
 
 namespace trainyard::simulator {
 
@@ -19,23 +25,61 @@ std::string release_half(const ThroughputCase& row) {
   return "20" + match[1].str() + (std::stoi(match[2]) <= 5 ? ".1" : ".2");
 }
 
+std::string software_name(const ThroughputCase& row) {
+  const std::string key = lower_case(row.run.source_key);
+  const SoftwareWords& software = row.software;
+  struct Known {
+    std::string_view part;
+    std::string_view name;
+  };
+  constexpr std::array<Known, 9> kKnown = {{{"sc21", "megatron-2022"},
+                                            {"korthikanti", "megatron-2022"},
+                                            {"dgxc", "nemo-2025"},
+                                            {"nemo", "nemo-2025"},
+                                            {"vtrain", "vtrain"},
+                                            {"foundry", "llm-foundry"},
+                                            {"llmc", "llmc"},
+                                            {"llm.c", "llmc"},
+                                            {"bloom", "bloom-prequel"}}};
+  for (const Known& known : kKnown) {
+    if (contains(key, known.part) && !contains(key, "nemotron")) {
+      return std::string(known.name);
+    }
+  }
+  if (contains(key, "bridge") || contains(key, "modelzoo")) {
+    return "megatron-bridge-" + release_half(row);
+  }
+  const bool megatron_of_2022 = software.attention == AttentionKernel::kUnfused && software.year <= 2022 &&
+                                software.kind == "megatron" && software.sliced_transfer;
+  return megatron_of_2022 ? "megatron-2022" : row.run.source_key;
+}
+
+// The release of the same software next to the one asked for; none of other software.
+const StackProfile* nearest_release(const StackLibrary& library, const ThroughputCase& row) {
+  const std::string software = software_name(row);
+  const std::size_t dash = software.rfind('-');
+  const StackProfile* nearest = nullptr;
+  double least = 0.0;
+  for (const auto& [name, profile] : library.stacks) {
+    const bool same = dash != std::string::npos && name.compare(0, dash + 1, software, 0, dash + 1) == 0;
+    if (same && profile.generation == row.software.generation) {
+      const double away =
+          std::abs(std::strtod(name.c_str() + dash + 1, nullptr) - std::strtod(software.c_str() + dash + 1, nullptr));
+      if (nearest == nullptr || away < least) {
+        nearest = &profile;
+        least = away;
+      }
+    }
+  }
+  return nearest;
+}
+
 }  // namespace
+
+std::string stack_name(const ThroughputCase& row) { return software_name(row) + "-" + row.software.generation; }
 
 std::string family_of(const SoftwareWords& software) {
   return software.generation + (software.fused ? "-fused" : "-eager");
-}
-
-std::string stack_name(const ThroughputCase& row) {
-  const std::string& key = row.run.source_key;
-  std::string software = key;
-  if (key == "sc21-t1" || key == "korthikanti-t5") {
-    software = "megatron-2022";
-  } else if (key.rfind("dgxc", 0) == 0) {
-    software = "nemo-2025";
-  } else if (key == "megatron-bridge" || key == "moe-modelzoo") {
-    software = "megatron-bridge-" + release_half(row);
-  }
-  return software + "-" + row.software.generation;
 }
 
 std::string_view to_string(StackEvidence evidence) {
@@ -66,6 +110,11 @@ ChosenStack choose_stack(const StackLibrary& library, const ThroughputCase& row)
     const std::vector<std::string>& groups = own->second.groups;
     const bool fitted = std::find(groups.begin(), groups.end(), row.run.group) != groups.end();
     return {own->second, fitted ? StackEvidence::kOwnGroup : StackEvidence::kOwnStack};
+  }
+  if (contains(lower_case(row.run.source_key), "bridge") || contains(lower_case(row.run.source_key), "modelzoo")) {
+    if (const StackProfile* release = nearest_release(library, row); release != nullptr) {
+      return {*release, StackEvidence::kOwnStack};
+    }
   }
   const SoftwareWords& software = row.software;
   const auto family = library.families.find(family_of(software));

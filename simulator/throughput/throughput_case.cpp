@@ -82,6 +82,26 @@ std::string fill_model(const PublishedRun& run, ThroughputCase& made) {
   return {};
 }
 
+// Which flash attention: named, or what the software of the year came with.
+AttentionKernel flash_of(const std::string& words, const std::string& kernel, int year) {
+  if (contains(words, "foundry")) {
+    return AttentionKernel::kFlash1;  // its biases kept it from skipping causal blocks
+  }
+  if (contains(kernel, "cudnn") || contains(kernel, "te fused") || contains(kernel, "transformer engine")) {
+    return AttentionKernel::kCudnn;
+  }
+  if (contains(kernel, "flashattention-3") || contains(kernel, "flash-attention 3") || contains(kernel, "fa3")) {
+    return AttentionKernel::kFlash3;
+  }
+  const bool xla = contains(words, "jax") || contains(words, "maxtext");
+  const bool torch = !xla && (contains(words, "torchtitan") || contains(words, "nanotron") || contains(words, "fsdp") ||
+                              contains(words, "deepspeed") || contains(words, "internevo"));
+  if (contains(kernel, "flash") || contains(kernel, "sdpa") || (torch && kernel.empty())) {
+    return year <= 2022 ? AttentionKernel::kFlash1 : AttentionKernel::kFlash2;
+  }
+  return AttentionKernel::kCudnn;
+}
+
 SoftwareWords software_of(const PublishedRun& run, const std::string& generation) {
   const std::string words =
       lower_case(run.source_key + " " + run.source + " " + run.parallelism.overlap + " " + run.parallelism.sharding);
@@ -93,17 +113,13 @@ SoftwareWords software_of(const PublishedRun& run, const std::string& generation
                   : contains(words, "llmc") || contains(words, "llm.c")         ? "llm.c"
                   : contains(words, "foundry") || contains(words, "torchtitan") ? "fsdp"
                                                                                 : "megatron";
-  const bool old = run.year > 0 && run.year <= 2022;
+  const bool old = run.year > 0 && run.year <= 2023 && software.kind == "megatron";
   const bool unfused = contains(kernel, "no flash") || contains(kernel, "pre-flash") ||
                        contains(kernel, "fused softmax") || (kernel.empty() && old);
-  software.attention =
-      unfused                                ? AttentionKernel::kUnfused
-      : contains(words, "foundry")           ? AttentionKernel::kFlash1
-      : contains(kernel, "flashattention-3") ? AttentionKernel::kFlash3
-      : contains(kernel, "flashattention-2") || contains(kernel, "sdpa") || contains(kernel, "flash-attn")
-          ? AttentionKernel::kFlash2
-          : AttentionKernel::kCudnn;
-  software.fused = !unfused && !contains(words, "foundry");
+  software.attention = unfused ? AttentionKernel::kUnfused : flash_of(words, kernel, run.year);
+  const bool eager = contains(words, "foundry") || contains(words, "fsdp paper") ||
+                     (contains(words, "torchtitan") && !contains(words, "compile"));
+  software.fused = !unfused && !eager;
   software.sliced_transfer = !contains(words, "deepspeed") && !contains(words, "bloom") && !contains(words, "vtrain");
   return software;
 }

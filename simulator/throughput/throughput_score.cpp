@@ -117,7 +117,8 @@ ErrorStatistics constant_mfu(const std::vector<ThroughputCase>& cases, const std
 ErrorStatistics smallest_scale(const std::vector<ThroughputCase>& cases, const std::vector<ThroughputRow>& rows) {
   std::map<std::string, std::size_t> smallest;
   const auto key = [](const ThroughputCase& row) {
-    return row.run.source_key + row.run.model.name + row.run.gpu + row.run.parallelism.precision;
+    return row.run.source_key + row.run.model.name + row.run.gpu + row.run.parallelism.precision +
+           std::to_string(row.workload.sequence);
   };
   const auto counts = [&](std::size_t i) { return rows[i].reason.empty() && !rows[i].excluded; };
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -130,7 +131,7 @@ ErrorStatistics smallest_scale(const std::vector<ThroughputCase>& cases, const s
   }
   std::vector<double> errors;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (counts(i) && smallest.at(key(cases[i])) != i) {
+    if (counts(i) && rows[i].gpus > rows[smallest.at(key(cases[i]))].gpus) {
       errors.push_back(rows[smallest.at(key(cases[i]))].measured / rows[i].measured - 1.0);
     }
   }
