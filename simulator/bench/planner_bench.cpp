@@ -81,6 +81,7 @@ int bench(const std::string& models) {
   gpt.prune = false;
   run("gpt3: 4,096 H100, no pruning", gpt);
   gpt.space.limits.offload = true;
+  gpt.space.limits.max_context = 2;
   gpt.prune = true;
   run("gpt3: 4,096 H100, offload", gpt);
   SearchRequest llama = request_of(models, "llama-3.1-405b", 16384, 8192, 2048);

@@ -145,13 +145,19 @@ std::vector<std::pair<ScheduleKind, int>> schedules(const LayoutSpace& space, co
       }
     }
   }
-  result.emplace_back(ScheduleKind::kZeroBubbleH1, 1);
-  result.emplace_back(ScheduleKind::kZeroBubbleH2, 1);
-  if (2 * p <= layers) {
-    result.emplace_back(ScheduleKind::kZeroBubbleV, 2);
+  // With fewer micro-batches nothing fills the bubble, and their schedulers refuse: zero-bubble-pipeline-parallelism
+  // asks for as many as are in flight, DualPipe for two a stage.
+  if (block.accumulation >= p) {
+    result.emplace_back(ScheduleKind::kZeroBubbleH1, 1);
   }
-  if (p % 2 == 0 && block.accumulation % 2 == 0 && block.accumulation >= 2) {
-    result.emplace_back(ScheduleKind::kDualPipe, 2);
+  if (block.accumulation >= 2 * p) {
+    result.emplace_back(ScheduleKind::kZeroBubbleH2, 1);
+    if (2 * p <= layers) {
+      result.emplace_back(ScheduleKind::kZeroBubbleV, 2);
+    }
+    if (p % 2 == 0 && block.accumulation % 2 == 0) {
+      result.emplace_back(ScheduleKind::kDualPipe, 2);
+    }
   }
   return result;
 }
