@@ -23,7 +23,10 @@
 #include "core/plan/plan.h"
 #include "core/plan/plan_size.h"
 #include "core/plan/shipped.h"
+#include "core/units/format_quantity.h"
+#include "core/units/parse_quantity.h"
 #include "executor/run/cpu_capabilities.h"
+#include "simulator/planner/measured_maximum.h"
 #include "simulator/planner/planner.h"
 
 namespace trainyard::cli {
@@ -89,13 +92,54 @@ void write_picked(const PlanOptions& options, const simulator::PlannerRequest& r
   write_plan(plan, options.output);
 }
 
+// --memory: as much for a rank as it says.
+DeviceProfile with_memory(DeviceProfile profile, const PlanOptions& options) {
+  if (options.memory.empty()) {
+    return profile;
+  }
+  const ByteCount memory = parse_byte_count(options.memory, "--memory");
+  if (AnalyticProfile* analytic = std::get_if<AnalyticProfile>(&profile.data)) {
+    analytic->accelerator.memory = {memory, "--memory"};
+  } else {
+    std::get<MeasuredProfile>(profile.data).memory = options.ranks * memory;
+  }
+  return profile;
+}
+
+int print_largest_batch(const Session& session, const simulator::PlannerRequest& request,
+                        const DeviceProfile& profile) {
+  const auto maximum = simulator::largest_batch(request, profile);
+  if (!maximum) {
+    throw Error("not even a batch of one sequence a rank fits", "--maximize batch",
+                "more memory, or a shorter sequence");
+  }
+  const std::string lacks = maximum->next_lacks ? maximum->next_lacks->example.detail : "no layout of these ranks";
+  if (session.json) {
+    print_json({{"maximize", "batch"},
+                {"value", maximum->batch},
+                {"best",
+                 {{"layout", describe(maximum->best.layout)},
+                  {"step_time_s", maximum->best.step_time.si()},
+                  {"memory_bytes", maximum->best.memory_peak.value()}}},
+                {"next", maximum->next},
+                {"next_lacks", lacks}});
+  } else {
+    fmt::print(
+        "largest: {} sequences at once\n  {}: {} a step, {} a rank\none step more, {}, fits under no layout: {}\n",
+        session.out.bold(std::to_string(maximum->batch)), describe(maximum->best.layout),
+        format_quantity(maximum->best.step_time), format_quantity(maximum->best.memory_peak), maximum->next, lacks);
+  }
+  return kOk;
+}
+
 int plan(const Session& session, const PlanOptions& options) {
   if (options.ranks < 1 || options.ranks > kMostRanks) {
     throw Error(fmt::format("must be 1 to {}", kMostRanks), "--ranks", "the number of devices to train on");
   }
-  const DeviceProfile profile = names_topology(options.machine.cluster)
-                                    ? open_topology(options.machine.cluster, TopologyOption{}).profile
-                                    : read_machine_option(options.machine);
+  const DeviceProfile profile = with_memory(names_topology(options.machine.cluster)
+                                                ? open_topology(options.machine.cluster, TopologyOption{}).profile
+                                                : read_machine_option(options.machine),
+                                            options);
   if (profile.analytic() != nullptr) {
     return plan_on_cluster(session, options, profile);
   }
@@ -104,6 +148,9 @@ int plan(const Session& session, const PlanOptions& options) {
                 "--cluster CLUSTER.json instead; a profile ranks what this machine can run");
   }
   const simulator::PlannerRequest request = request_from(options, profile);
+  if (!options.maximize.empty()) {
+    return print_largest_batch(session, request, profile);
+  }
   const auto begin = std::chrono::steady_clock::now();
   const simulator::PlannerResult result = search(session, request, profile);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
@@ -161,10 +208,6 @@ void add_cluster_options(CLI::App& verb, PlanOptions& options) {
   verb.add_flag("--strong", options.strong, "With --sweep: the batch stays (default: it grows with the ranks)")
       ->group(group);
   verb.add_option("--svg", options.svg, "With --sweep: a chart")->type_name("FILE")->group(group);
-  verb.add_option("--maximize", options.maximize, "The largest batch, parameters or context that fits")
-      ->type_name("WHAT")
-      ->check(CLI::IsMember({"batch", "parameters", "context"}))
-      ->group(group);
 }
 
 }  // namespace
@@ -191,6 +234,13 @@ void add_plan(CLI::App& app, Session& session, Action& action) {
       ->type_name("[LAYOUT]")
       ->expected(0, 1)
       ->default_str("");
+  verb->add_option("--maximize", options->maximize,
+                   "The largest that fits: batch (sequences a step without accumulating); on a cluster also "
+                   "parameters or context")
+      ->type_name("WHAT")
+      ->check(CLI::IsMember({"batch", "parameters", "context"}));
+  verb->add_option("--memory", options->memory, "Of a rank, instead of what the machine has, such as \"141 GB\"")
+      ->type_name("SIZE");
   add_cluster_options(*verb, *options);
   verb->callback([options, &action] { action = [options](const Session& s) { return plan(s, *options); }; });
 }

@@ -35,10 +35,11 @@ struct PlanOptions {
   bool strong = false;
   std::string svg;
   std::string maximize;
+  std::string memory;  // of a rank, instead of what the machine has; empty: that
 
   bool asks_cluster() const {
     return !stack.empty() || offload || vary_overlap || exhaustive || gpu_hour_price || simulated > 0 || sensitivity || !sweep.empty() ||
-           strong || !svg.empty() || !maximize.empty() || (explain && !explain->empty());
+           strong || !svg.empty() || (!maximize.empty() && maximize != "batch") || (explain && !explain->empty());
   }
 };
 

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/plan/plan_size.h"
 #include "core/program/step_summary.h"
+#include "simulator/planner/measured_maximum.h"
 #include "simulator/planner/summary_price.h"
 #include "simulator/simulate_plan.h"
 #include "tests/core/program/tiny_plan.h"
@@ -168,6 +169,18 @@ TEST(SimulatePlan, MemoryByCauseAddsUpToTheTotal) {
       EXPECT_EQ(sum, memory.total);
     }
   }
+}
+
+// What maximize says is what the plan's own program allocates: it fits, and the next batch doesn't under any layout.
+TEST(MeasuredMaximum, TheNextBatchFitsUnderNoLayout) {
+  DeviceProfile profile = small_machine();
+  std::get<MeasuredProfile>(profile.data).memory = ByteCount(2 * (std::int64_t{48} << 20));
+  const auto maximum = largest_batch(tiny_request(2), profile);
+  ASSERT_TRUE(maximum.has_value());
+  EXPECT_LE(maximum->best.memory_peak, memory_per_rank(profile, 2));
+  EXPECT_GT(maximum->next, maximum->batch);
+  ASSERT_TRUE(maximum->next_lacks.has_value());
+  EXPECT_GT(maximum->next_lacks->example.needed.value(), memory_per_rank(profile, 2));
 }
 
 // A step of 10^9 micro-batches would fill the memory, one of 2^63 - 1 wrap round: ruled out, not tried.
