@@ -13,7 +13,7 @@ constexpr double kActivationBytes = 2.0;
 constexpr double kFloorPower = 6.0;
 constexpr double kHostPerDoubling = 0.15;  // of tensor parallelism: more launches and waits of collectives
 constexpr double kBackwardLaunches = 2.0;
-constexpr double kExpertLaunches = 4.0;  // a layer with experts launches more: routing, permutation, groups
+constexpr double kExpertLaunches = 4.5;  // a layer with experts launches more: routing, permutation, groups
 constexpr double kVocabularyUnit = 128.0;
 
 std::size_t at(StepLoss loss) { return static_cast<std::size_t>(loss); }

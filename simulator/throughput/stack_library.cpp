@@ -32,7 +32,7 @@ std::string software_name(const ThroughputCase& row) {
     std::string_view part;
     std::string_view name;
   };
-  constexpr std::array<Known, 9> kKnown = {{{"sc21", "megatron-2022"},
+  constexpr std::array<Known, 9> kKnown = {{{"sc21", "megatron-2021"},
                                             {"korthikanti", "megatron-2022"},
                                             {"dgxc", "nemo-2025"},
                                             {"nemo", "nemo-2025"},
@@ -51,7 +51,7 @@ std::string software_name(const ThroughputCase& row) {
   }
   const bool megatron_of_2022 = software.attention == AttentionKernel::kUnfused && software.year <= 2022 &&
                                 software.kind == "megatron" && software.sliced_transfer;
-  return megatron_of_2022 ? "megatron-2022" : row.run.source_key;
+  return !megatron_of_2022 ? row.run.source_key : software.year <= 2021 ? "megatron-2021" : "megatron-2022";
 }
 
 // The release of the same software next to the one asked for; none of other software.
@@ -111,7 +111,7 @@ ChosenStack choose_stack(const StackLibrary& library, const ThroughputCase& row)
     const bool fitted = std::find(groups.begin(), groups.end(), row.run.group) != groups.end();
     return {own->second, fitted ? StackEvidence::kOwnGroup : StackEvidence::kOwnStack};
   }
-  if (contains(lower_case(row.run.source_key), "bridge") || contains(lower_case(row.run.source_key), "modelzoo")) {
+  if (software_name(row).rfind("megatron-", 0) == 0) {
     if (const StackProfile* release = nearest_release(library, row); release != nullptr) {
       return {*release, StackEvidence::kOwnStack};
     }
