@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/error.h"
 #include "simulator/memory/activation_memory.h"
@@ -66,11 +67,10 @@ struct MemoryModel::Costs {
   ParameterBytes expert;
   std::array<double, kMostKinds> dense_parameters{};
   std::array<double, kMostKinds> expert_parameters{};
-  std::array<double, kMostKinds> state{};  // parameters, gradients, optimizer
-  std::array<double, kMostKinds> kept{};   // activations of a micro-batch
-  double input = 0.0;                      // of a recomputed layer, of a micro-batch
-  double largest_kept = 0.0;               // of a layer
-  double largest_layer = 0.0;              // parameters
+  std::array<double, kMostKinds> kept{};  // activations of a micro-batch
+  double input = 0.0;                     // of a recomputed layer, of a micro-batch
+  double largest_kept = 0.0;              // of a layer
+  double largest_layer = 0.0;             // parameters
   double largest_weight = 0.0;
   double table = 0.0;  // parameters of the embedding or the head, without padding
   double padded = 0.0;
@@ -160,7 +160,6 @@ MemoryModel::Costs MemoryModel::costs_of(const Layout& layout) const {
     const ActivationBytes activations = activation_bytes(shape_.kinds[kind], layout, habits_, sequence_);
     costs.dense_parameters.at(kind) = dense;
     costs.expert_parameters.at(kind) = expert;
-    costs.state.at(kind) = dense * costs.dense.sum() + expert * costs.expert.sum();
     costs.kept.at(kind) = tokens * activations.all;
     costs.input = tokens * activations.input;
     costs.largest_kept = std::max(costs.largest_kept, costs.kept.at(kind));
@@ -232,63 +231,80 @@ MemoryModel::Stage MemoryModel::stage_of(const Layout& layout, int stage) const 
   return result;
 }
 
-MemoryPrice MemoryModel::priced(const Layout& layout, const Costs& costs, const Stage& stage) const {
-  std::array<double, kMemoryUses> use{};
-  const auto at = [&use](MemoryUse which) -> double& { return use.at(static_cast<std::size_t>(which)); };
-  double dense = 0.0;
+// What a stage's ranks hold before ZeRO shares it out, and leave for the backward.
+struct MemoryModel::Held {
+  double dense = 0.0;  // parameters
   double expert = 0.0;
-  double kept = 0.0;
-  double at_work = 0.0;
+  double kept = 0.0;     // activations of one micro-batch
+  double at_work = 0.0;  // of the layer that is recomputed
+  int tables = 0;        // embedding and head
+};
+
+MemoryModel::Held MemoryModel::held_by(const Layout& layout, const Costs& costs, const Stage& stage) const {
+  Held held;
   for (std::size_t kind = 0; kind < kinds_; ++kind) {
-    dense += stage.layers.at(kind) * costs.dense_parameters.at(kind);
-    expert += stage.layers.at(kind) * costs.expert_parameters.at(kind);
-    kept += (stage.layers.at(kind) - stage.again.at(kind)) * costs.kept.at(kind) + stage.again.at(kind) * costs.input;
-    if (stage.again.at(kind) > 0.0) {
-      at_work = std::max(at_work, costs.kept.at(kind) - costs.input);
+    const double again = stage.again.at(kind);
+    held.dense += stage.layers.at(kind) * costs.dense_parameters.at(kind);
+    held.expert += stage.layers.at(kind) * costs.expert_parameters.at(kind);
+    held.kept += (stage.layers.at(kind) - again) * costs.kept.at(kind) + again * costs.input;
+    if (again > 0.0) {
+      held.at_work = std::max(held.at_work, costs.kept.at(kind) - costs.input);
     }
   }
   const bool one_table = shape_.tied_embeddings && stage.embeds > 0 && stage.heads > 0 && layout.pipeline == 1;
-  const int tables = one_table ? 1 : stage.embeds + stage.heads;
-  dense += tables * costs.table;
+  held.tables = one_table ? 1 : stage.embeds + stage.heads;
+  held.dense += held.tables * costs.table;
   if (stage.embeds > 0) {
-    dense += as_double(shape_.position_parameters);
+    held.dense += as_double(shape_.position_parameters);
   }
   if (stage.heads > 0) {
-    dense += as_double(shape_.final_norm_parameters) + costs.multi_token_dense;
-    expert += costs.multi_token_expert;
-    kept += costs.multi_token_kept;
+    held.dense += as_double(shape_.final_norm_parameters) + costs.multi_token_dense;
+    held.expert += costs.multi_token_expert;
+    held.kept += costs.multi_token_kept;
   }
-  const double whole = dense + expert;
-  at(MemoryUse::kParameters) = dense * costs.dense.parameters + expert * costs.expert.parameters;
-  if (layout.offload.parameters) {
-    const double resident = std::min(1.0, kLayersAtWork * costs.largest_layer / std::max(whole, 1.0));
-    at(MemoryUse::kParameters) *= resident;
-  }
-  at(MemoryUse::kGradients) = dense * costs.dense.gradients + expert * costs.expert.gradients;
-  at(MemoryUse::kOptimizer) = dense * costs.dense.optimizer + expert * costs.expert.optimizer;
-  at(MemoryUse::kPadding) = tables * costs.padded * costs.dense.sum();
-  double activations = stage.in_flight * kept + at_work;
-  if (layout.offload.activations) {
-    activations = std::min(activations, kLayersAtWork * costs.largest_kept + at_work);
-  }
-  at(MemoryUse::kActivations) = activations;
+  return held;
+}
+
+// Parameters gathered and gradients on their way, as the ZeRO stage has them.
+MemoryModel::Passing MemoryModel::passing(const Layout& layout, const Costs& costs, const Held& held) const {
   const double gradient = stored_bytes(layout.gradient_type);
+  const double whole = held.dense + held.expert;
   if (layout.zero_stage == 3) {
     const double element = std::min(stored_bytes(layout.parameter_type), stored_bytes(layout.communication_type));
-    const bool keeps = habits_.keeps_gathered && layout.pipeline > 1;
-    const double table = tables > 0 ? std::max(costs.table, costs.largest_layer) : costs.largest_layer;
-    at(MemoryUse::kGathered) = keeps ? whole * (element + gradient) : (costs.largest_layer + table) * element;
-    at(MemoryUse::kBuckets) = keeps ? 0.0 : kLayersAtWork * costs.largest_layer * gradient;
-  } else if (layout.zero_stage == 2) {
-    at(MemoryUse::kBuckets) = std::min(whole * gradient, 2.0 * as_double(layout.bucket_bytes.value()));
+    if (habits_.keeps_gathered && layout.pipeline > 1) {
+      return {whole * (element + gradient), 0.0};
+    }
+    const double next = held.tables > 0 ? std::max(costs.table, costs.largest_layer) : costs.largest_layer;
+    return {(costs.largest_layer + next) * element, kLayersAtWork * costs.largest_layer * gradient};
   }
+  if (layout.zero_stage == 2) {
+    return {0.0, std::min(whole * gradient, 2.0 * as_double(layout.bucket_bytes.value()))};
+  }
+  return {0.0, 0.0};
+}
+
+MemoryPrice MemoryModel::priced(const Layout& layout, const Costs& costs, const Stage& stage) const {
+  std::array<double, kMemoryUses> use{};
+  const auto at = [&use](MemoryUse which) -> double& { return use.at(static_cast<std::size_t>(which)); };
+  const Held held = held_by(layout, costs, stage);
+  at(MemoryUse::kParameters) = held.dense * costs.dense.parameters + held.expert * costs.expert.parameters;
+  if (layout.offload.parameters) {
+    const double whole = std::max(held.dense + held.expert, 1.0);
+    at(MemoryUse::kParameters) *= std::min(1.0, kLayersAtWork * costs.largest_layer / whole);
+  }
+  at(MemoryUse::kGradients) = held.dense * costs.dense.gradients + held.expert * costs.expert.gradients;
+  at(MemoryUse::kOptimizer) = held.dense * costs.dense.optimizer + held.expert * costs.expert.optimizer;
+  at(MemoryUse::kPadding) = held.tables * costs.padded * costs.dense.sum();
+  const double activations = stage.in_flight * held.kept + held.at_work;
+  at(MemoryUse::kActivations) = layout.offload.activations
+                                    ? std::min(activations, kLayersAtWork * costs.largest_kept + held.at_work)
+                                    : activations;
+  const Passing moving = passing(layout, costs, held);
+  at(MemoryUse::kGathered) = moving.gathered;
+  at(MemoryUse::kBuckets) = moving.buckets;
   at(MemoryUse::kLogits) = stage.heads > 0 ? costs.logits : 0.0;
-  const double scratch = std::max(0.0, kWeightGradientBytes * costs.largest_weight - at(MemoryUse::kLogits));
-  at(MemoryUse::kWorkspace) = scratch;
-  double allocated = 0.0;
-  for (const double amount : use) {
-    allocated += amount;
-  }
+  at(MemoryUse::kWorkspace) = std::max(0.0, kWeightGradientBytes * costs.largest_weight - at(MemoryUse::kLogits));
+  const double allocated = std::accumulate(use.begin(), use.end(), 0.0);
   at(MemoryUse::kFragmentation) = habits_.fragmentation * allocated;
   at(MemoryUse::kCommunicator) = communicators(layout) * kCommunicatorBytes;
   at(MemoryUse::kWorkspace) += runtime_;
@@ -302,28 +318,22 @@ MemoryPrice MemoryModel::priced(const Layout& layout, const Costs& costs, const 
   return price;
 }
 
+// What decides which stage needs most, without breaking it up.
+double MemoryModel::need_of(const Layout& layout, const Costs& costs, const Stage& stage) const {
+  const Held held = held_by(layout, costs, stage);
+  const double weight = kWeightGradientBytes * costs.largest_weight;
+  return held.dense * costs.dense.sum() + held.expert * costs.expert.sum() +
+         held.tables * costs.padded * costs.dense.sum() + stage.in_flight * held.kept + held.at_work +
+         (stage.heads > 0 ? std::max(costs.logits, weight) : weight);
+}
+
 MemoryPrice MemoryModel::price(const Layout& layout) const {
   const Costs costs = costs_of(layout);
-  // A bound on what a stage needs, without breaking it up: the largest is looked at closely.
   Stage worst;
   double most = -1.0;
   for (int index = 0; index < layout.pipeline; ++index) {
     const Stage stage = stage_of(layout, index);
-    double need = 0.0;
-    double kept = stage.heads > 0 ? costs.multi_token_kept : 0.0;
-    for (std::size_t kind = 0; kind < kinds_; ++kind) {
-      need += stage.layers.at(kind) * costs.state.at(kind);
-      kept += (stage.layers.at(kind) - stage.again.at(kind)) * costs.kept.at(kind) + stage.again.at(kind) * costs.input;
-    }
-    need += stage.in_flight * kept;
-    need += (stage.embeds + stage.heads) * (costs.table + costs.padded) * costs.dense.sum();
-    if (stage.heads > 0) {
-      need += std::max(costs.logits, kWeightGradientBytes * costs.largest_weight);
-      need += costs.multi_token_dense * costs.dense.sum() + costs.multi_token_expert * costs.expert.sum();
-    } else {
-      need += kWeightGradientBytes * costs.largest_weight;
-    }
-    if (need > most) {
+    if (const double need = need_of(layout, costs, stage); need > most) {
       most = need;
       worst = stage;
     }

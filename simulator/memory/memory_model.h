@@ -42,11 +42,19 @@ class MemoryModel {
   };
   struct Stage;
   struct Costs;
+  struct Held;
+  struct Passing {
+    double gathered = 0.0;
+    double buckets = 0.0;
+  };
 
   static Parameters parameters_of(const LayerShape& layer);
   Costs costs_of(const Layout& layout) const;
   Stage stage_of(const Layout& layout, int stage) const;
   void add_chunk(Stage& stage, const Layout& layout, std::int64_t chunk, std::int64_t chunks) const;
+  Held held_by(const Layout& layout, const Costs& costs, const Stage& stage) const;
+  Passing passing(const Layout& layout, const Costs& costs, const Held& held) const;
+  double need_of(const Layout& layout, const Costs& costs, const Stage& stage) const;
   MemoryPrice priced(const Layout& layout, const Costs& costs, const Stage& stage) const;
 
   ModelShape shape_;
