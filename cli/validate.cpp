@@ -217,6 +217,10 @@ void warn_of_idle_anchors(const std::vector<simulator::CollectiveAnchor>& anchor
 int validate(const Session& session, const Options& options) {
   const std::string text = read_text_file(options.file);
   if (simulator::is_published_throughput(text)) {
+    if (!options.hardware.empty() || !options.constants.empty()) {
+      throw Error("is of collectives, and the file is of training throughput",
+                  options.constants.empty() ? "--hardware" : "--constants", "leave it out");
+    }
     return validate_published_throughput(
         session, text,
         {options.file, options.anchors, options.output, options.fit, options.leave_one_out, options.rows});
@@ -262,12 +266,17 @@ void add_validate(CLI::App& app, Session& session, Action& action) {
   CLI::App* verb = add_verb(app, session,
                             {"validate", "Compare predictions with published measurements, row by row",
                              "  trainyard validate collectives.json --leave-one-out"});
-  verb->add_option("FILE", options->file, "Published collectives: {schema, count, points}")->required();
+  verb->add_option(
+          "FILE", options->file,
+          "Published collectives, {schema, count, points}, or training throughput, [{id, model, hardware, ...}, ...]")
+      ->required();
   verb->add_flag("--rows", options->rows, "Print every point, not the summary alone");
   verb->add_flag("--leave-one-out", options->leave_one_out,
                  "Also predict each point with constants fitted without its source");
   verb->add_option("--anchor", options->anchors,
-                   "Your own nccl-tests log: shifts the constants and narrows the interval for rows of that system")
+                   "Your own nccl-tests log, or the id of a row that stands for a run of your own: sets the scale and "
+                   "narrows the "
+                   "interval for rows of that system or software")
       ->type_name("LOG");
   verb->add_option("--hardware", options->hardware,
                    "What the logs don't say, for example \"8x400G RoCE\"; default: the usual server of their GPU")
@@ -275,7 +284,9 @@ void add_validate(CLI::App& app, Session& session, Action& action) {
   verb->add_flag("--fit", options->fit, "Fit the constants to FILE, in place of those that are shipped");
   verb->add_option("--constants", options->constants, "Curve constants to use, as in models/collectives/curves.json")
       ->type_name("FILE");
-  verb->add_option("--output", options->output, "Write the constants used here")->type_name("FILE");
+  verb->add_option("--output", options->output,
+                   "Write the constants used here: a file, of training throughput a folder of stack profiles")
+      ->type_name("FILE");
   verb->callback([options, &action] { action = [options](const Session& s) { return validate(s, *options); }; });
 }
 
