@@ -19,6 +19,7 @@
 #include "core/plan/plan.h"
 #include "core/plan/shipped.h"
 #include "simulator/memory/memory_model.h"
+#include "simulator/planner/best_layouts.h"
 #include "simulator/planner/planner.h"
 #include "simulator/planner/search_machine.h"
 #include "simulator/planner/stage_split.h"
@@ -66,16 +67,22 @@ simulator::SearchResult search(const Session& session, const simulator::SearchRe
   });
 }
 
-// Layers moved between stages where that helps; the best stay in order.
+// Layers moved between stages where that helps; the best stay in order, and the front has them.
 void balance(simulator::SearchResult& result, const simulator::SearchRequest& request,
              const simulator::PricerFactory& pricers) {
   const simulator::MemoryModel memory(request.space.workload, request.machine, request.habits);
   const auto pricer = pricers();
+  simulator::ParetoFront front;
+  for (const simulator::RankedLayout& layout : result.pareto) {
+    front.add(layout);
+  }
   for (simulator::RankedLayout& layout : result.best) {
     layout = balanced_stages(layout, request.space.workload.model.layers, memory, *pricer);
+    front.add(layout);
   }
   std::ranges::stable_sort(result.best,
                            [](const auto& a, const auto& b) { return a.step.step_time < b.step.step_time; });
+  result.pareto = front.points();
 }
 
 ExplainedLayout explain(const PlanOptions& options, const simulator::SearchRequest& request,
