@@ -101,6 +101,54 @@ bool set_number(Layout& layout, const std::string& word) {
   return true;
 }
 
+// "compute-bf16", "parameters-fp8", ...
+bool set_type(Layout& layout, const std::string& word) {
+  const std::size_t dash = word.find('-');
+  if (dash == std::string::npos) {
+    return false;
+  }
+  const std::map<std::string, DataType*> places = {{"compute", &layout.compute_type},
+                                                   {"parameters", &layout.parameter_type},
+                                                   {"gradients", &layout.gradient_type},
+                                                   {"optimizer", &layout.optimizer_type},
+                                                   {"communication", &layout.communication_type}};
+  const auto place = places.find(word.substr(0, dash));
+  for (const DataType type : {DataType::kFp32, DataType::kTf32, DataType::kFp16, DataType::kBf16, DataType::kFp8,
+                              DataType::kMxFp8, DataType::kNvFp4, DataType::kFp64}) {
+    if (place != places.end() && word.substr(dash + 1) == to_string(type)) {
+      *place->second = type;
+      return true;
+    }
+  }
+  return false;
+}
+
+// "bucket-25MiB", "bucket-1000001B"
+bool set_bucket(Layout& layout, const std::string& word) {
+  const std::string start = "bucket-";
+  const std::size_t unit = word.find_last_of("0123456789") + 1;
+  if (!word.starts_with(start) || unit <= start.size()) {
+    return false;
+  }
+  const std::optional<int> value = positive(word.substr(start.size(), unit - start.size()));
+  const std::string name = word.substr(unit);
+  if (!value || *value == 0 || (name != "MiB" && name != "B")) {
+    return false;
+  }
+  layout.bucket_bytes = ByteCount(std::int64_t{*value} << (name == "MiB" ? 20 : 0));
+  return true;
+}
+
+// "tp-cp-ep-dp-pp"; the mesh says whether it names each once.
+bool set_order(Layout& layout, const std::string& word) {
+  constexpr std::size_t kLength = 14;
+  if (word.size() != kLength || word.find_first_not_of("tcepd-") != std::string::npos) {
+    return false;
+  }
+  layout.rank_order = word;
+  return true;
+}
+
 }  // namespace
 
 Layout parse_layout(const std::string& text, const Layout& base, std::int64_t ranks, std::int64_t global_batch) {
@@ -113,7 +161,8 @@ Layout parse_layout(const std::string& text, const Layout& base, std::int64_t ra
     const auto plain = known.find(word);
     if (plain != known.end()) {
       plain->second(layout);
-    } else if (!set_number(layout, word) && !set_layers(layout, word)) {
+    } else if (!set_number(layout, word) && !set_layers(layout, word) && !set_type(layout, word) &&
+               !set_bucket(layout, word) && !set_order(layout, word)) {
       refuse(word);
     }
   }
