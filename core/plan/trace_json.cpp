@@ -29,8 +29,11 @@ constexpr std::initializer_list<Stream> kAllStreams = {
 static_assert(kAllStreams.size() == kStreams);
 
 constexpr std::initializer_list<SegmentKind> kSegments = {
-    SegmentKind::kEmbedding, SegmentKind::kNorm, SegmentKind::kAttention, SegmentKind::kMlp,
-    SegmentKind::kResidual,  SegmentKind::kHead, SegmentKind::kLoss};
+    SegmentKind::kEmbedding, SegmentKind::kNorm,       SegmentKind::kAttention, SegmentKind::kMlp,
+    SegmentKind::kResidual,  SegmentKind::kHead,       SegmentKind::kLoss,      SegmentKind::kQueryKeyValue,
+    SegmentKind::kScores,    SegmentKind::kProjection, SegmentKind::kRouter,    SegmentKind::kExperts,
+    SegmentKind::kCombine};
+static_assert(kSegments.size() == kSegmentKinds);
 
 constexpr Nanoseconds kLongestStep = Nanoseconds{1} << 50;  // thirteen days
 

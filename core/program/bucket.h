@@ -26,10 +26,11 @@ struct BucketParameter {
 
 struct Bucket {
   BucketId id;
+  bool experts = false;  // holds experts' parameters, which other ranks reduce than the dense ones'
   std::vector<BucketParameter> parameters;
   std::int64_t elements = 0;
-  // Cut over the data-parallel group at norm blocks: index i owns [boundaries[i], boundaries[i+1]). ZeRO's
-  // shards, the chunks of the gradient reduction, and each rank's share of the norm, with or without ZeRO.
+  // Cut over the group that shards it (gradient_group.h) at norm blocks: index i owns [boundaries[i], boundaries[i+1]).
+  // ZeRO's shards, the chunks of the gradient reduction, and each rank's share of the norm, with or without ZeRO.
   std::vector<std::int64_t> boundaries;
   BufferId parameters_buffer;
   BufferId gradients_buffer;

@@ -25,6 +25,7 @@ enum class MemoryCause : std::uint8_t {
   kBoundary,   // sent to or received from the neighbouring stage
   kWorkspace,  // lives within a segment
   kTokens,
+  kGathered,       // parameters of other ranks' shards, and gradients before they are scattered (ZeRO 2, 3)
   kFragmentation,  // arena bytes that no buffer uses at the peak
   kRuntime,        // the process itself: libraries, threads, communicator buffers
 };
@@ -61,6 +62,11 @@ enum class BufferContent : std::uint8_t {
   kGateUpGrad,     // [t, 2 f]
   kActivatedGrad,  // [t, f]
   kSums,           // fixed-point accumulators of gradient norm and loss, see norm_sum.h [2 * limbs] int64
+  kKeyValue,       // [t, 2 g d] keys and values of another context-parallel rank
+  kKeyValueGrad,   // [t, 2 g d] their gradient
+  kRouting,        // [t, experts per token] weight of each choice
+  kRouted,         // [routed tokens, h] in the order of their experts: tokens, or experts' outputs
+  kRoutedGrad,     // [routed tokens, h]
 };
 std::string_view to_string(BufferContent content);
 

@@ -43,8 +43,10 @@ struct Extent {
 struct Communication {
   CommunicationKind kind = CommunicationKind::kAllReduce;
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::kRing;
-  GroupId group;                  // which of the role's groups; for kSend and kRecv the pipeline group
-  std::optional<int> peer_stage;  // kSend and kRecv: the other side's place in the pipeline group
+  GroupId group;  // which of the role's groups; for kSend and kRecv the pipeline group
+  // kSend and kRecv: the other side's place in the pipeline group. kSend without one: every member of the group sends
+  // to the next of it, and gets what the previous one sends (a ring of blocks).
+  std::optional<int> peer_stage;
   // kSend and kRecv: pairs the two sides; once per step and pair of ranks.
   std::uint64_t tag = 0;
   std::int64_t elements = 0;                  // of the whole tensor, before any split over the group

@@ -4,10 +4,12 @@
 
 #include "core/error.h"
 #include "core/program/arena.h"
+#include "core/program/gradient_group.h"
 #include "core/program/program.h"
 #include "core/program/program_hash.h"
 #include "core/program/stage_generator.h"
 #include "core/program/wire.h"
+#include "core/schedule/schedule.h"
 
 namespace trainyard {
 
@@ -36,51 +38,60 @@ Signature tensor_signature(const Plan& plan, int index) {
 Signature data_signature(const std::vector<Bucket>& buckets, int index) {
   Signature signature;
   for (const Bucket& bucket : buckets) {
-    append_chunks(signature, bucket.boundaries, index);
+    append_chunks(signature, bucket.boundaries, index % (static_cast<int>(bucket.boundaries.size()) - 1));
   }
   return signature;
 }
 
 void require_expressible(const Plan& plan) {
   const Layout& layout = plan.layout;
+  const ModelSpec& model = plan.model;
   const auto refuse = [](const std::string& what, const std::string& where, const std::string& hint) {
     throw Error(what, where, hint);
   };
-  if (const auto beyond = beyond_llama_block(plan.model)) {
-    refuse("a program has no " + *beyond + " yet", "/model", "use a model of the Llama family");
+  if (model.parallel_branches) {
+    refuse("a program has no attention beside the feed-forward yet", "/model", "use a model with one after the other");
   }
-  if (layout.context > 1 || layout.expert > 1 || layout.expert_tensor > 1) {
-    refuse("context and expert parallelism can't be expressed in a program yet", "/layout", "use degree 1");
-  }
-  if (layout.zero_stage > 1) {
-    refuse("ZeRO stages 2 and 3 can't be expressed in a program yet", "/layout/zero_stage", "use 0 or 1");
-  }
-  if (layout.recompute == Recompute::kSelective || layout.recompute_every > 1) {
-    refuse("selective recomputation, and of some layers only, can't be expressed in a program yet", "/layout/recompute",
-           "use none or full, with recompute_every 1");
+  if (model.multi_token_layers > 0) {
+    refuse("a program has no multi-token prediction yet", "/model", "set multi_token_layers to 0");
   }
   if (layout.offload != Offload{}) {
     refuse("offloading can't be expressed in a program yet", "/layout", "keep everything on the device");
   }
-  if (!layout.chunk_layers.empty()) {
-    refuse("given layers of each chunk can't be expressed in a program yet", "/layout/chunk_layers", "leave it empty");
+  if ((layout.expert > 1 || layout.expert_tensor > 1) && !model.experts) {
+    refuse("a model without experts has none to spread", "/layout/expert", "use degree 1");
   }
-  if (plan.model.tied_embeddings && layout.pipeline > 1) {
-    refuse("tied embeddings across pipeline stages can't be expressed in a program yet", "/layout/pipeline",
-           "use pipeline 1, or a model with untied embeddings");
-  }
-  if (layout.pipeline * layout.chunks_per_stage > plan.model.layers) {
-    refuse("more pipeline chunks than layers", "/layout/pipeline",
-           "the model has " + std::to_string(plan.model.layers) + " layers");
+  const int chunks = model_chunks(layout.schedule, layout.pipeline, layout.chunks_per_stage);
+  if (layout.chunk_layers.empty() ? chunks > model.layers
+                                  : layout.chunk_layers.size() != static_cast<std::size_t>(chunks)) {
+    refuse(std::to_string(chunks) + " pipeline chunks don't match the layers", "/layout/pipeline",
+           "the model has " + std::to_string(model.layers) + " layers; chunk_layers names each chunk's");
   }
 }
 
-std::vector<Group> make_groups(const Layout& layout) {
+// Pairs of ranks that hold the same tensors at two stages: a tied table's ends, DualPipe's mirrors.
+bool pairs_stages(const Plan& plan) {
+  const Layout& layout = plan.layout;
+  const bool one_stage_has_both = layout.schedule == ScheduleKind::kZeroBubbleV;
+  return layout.pipeline > 1 &&
+         (layout.schedule == ScheduleKind::kDualPipe || (plan.model.tied_embeddings && !one_stage_has_both));
+}
+
+std::vector<Group> make_groups(const Plan& plan) {
+  const Layout& layout = plan.layout;
+  const bool shards = replica_ranks(layout) > 1;
   const std::vector<std::pair<GroupKind, std::int64_t>> sizes{
-      {GroupKind::kTensor, layout.tensor},     {GroupKind::kData, layout.data},
-      {GroupKind::kPipeline, layout.pipeline}, {GroupKind::kContext, layout.context},
-      {GroupKind::kExpert, layout.expert},     {GroupKind::kEmbedding, 1},
-      {GroupKind::kWorld, layout.ranks()}};
+      {GroupKind::kTensor, layout.tensor},
+      {GroupKind::kData, gradient_ranks(layout)},
+      {GroupKind::kPipeline, layout.pipeline},
+      {GroupKind::kContext, layout.context},
+      {GroupKind::kExpert, layout.expert},
+      {GroupKind::kEmbedding, pairs_stages(plan) ? 2 : 1},
+      {GroupKind::kWorld, layout.ranks()},
+      {GroupKind::kShard, shards ? shard_ranks(layout) : 1},
+      {GroupKind::kReplica, replica_ranks(layout)},
+      {GroupKind::kExpertTensor, layout.expert_tensor},
+      {GroupKind::kExpertData, plan.model.experts ? expert_data_ranks(layout) : 1}};
   std::vector<Group> groups;
   for (const auto& [kind, size] : sizes) {
     groups.push_back({GroupId(static_cast<int>(kind)), kind, static_cast<int>(size)});
@@ -96,7 +107,8 @@ class StageRoles {
       : plan_(plan), kind_(kind), stage_(stage), table_(table), roles_(roles) {
     if (detail == RoleDetail::kByStage) {
       tensor_class_.assign(static_cast<std::size_t>(plan.layout.tensor), 0);
-      data_classes_.assign(tensor_class_.size(), std::vector<int>(static_cast<std::size_t>(plan.layout.data), 0));
+      data_classes_.assign(tensor_class_.size(),
+                           std::vector<int>(static_cast<std::size_t>(gradient_ranks(plan.layout)), 0));
       return;
     }
     const auto chunks = stage_chunks(plan.model, plan.layout, stage);
@@ -132,7 +144,7 @@ class StageRoles {
   std::vector<int> classes_of(const std::vector<Bucket>& buckets) const {
     std::map<Signature, int> first;
     std::vector<int> classes;
-    for (int index = 0; index < plan_.layout.data; ++index) {
+    for (int index = 0; index < gradient_ranks(plan_.layout); ++index) {
       classes.push_back(first.try_emplace(data_signature(buckets, index), index).first->second);
     }
     return classes;
@@ -154,10 +166,13 @@ class StageRoles {
 Program compile(const Plan& plan, ProgramKind kind, RoleDetail detail) {
   validate(plan, "plan");
   require_expressible(plan);
+  if (plan.model.experts) {
+    detail = RoleDetail::kByStage;  // experts' shares follow another mesh than the dense ones
+  }
   Program program;
   program.kind = kind;
   program.mesh = Mesh(plan.layout);
-  program.groups = make_groups(plan.layout);
+  program.groups = make_groups(plan);
   SegmentTable table;
   std::vector<StageRoles> stages;
   for (int stage = 0; stage < plan.layout.pipeline; ++stage) {
@@ -165,7 +180,7 @@ Program compile(const Plan& plan, ProgramKind kind, RoleDetail detail) {
   }
   for (std::int64_t r = 0; r < program.mesh.ranks(); ++r) {
     const Coordinates at = program.mesh.coordinates(Rank(r));
-    const RoleId id = stages[static_cast<std::size_t>(at.pipeline)].role(at.tensor, at.data);
+    const RoleId id = stages[static_cast<std::size_t>(at.pipeline)].role(at.tensor, gradient_index(plan.layout, at));
     Role& role = program.roles[id.at()];
     if (role.ranks++ == 0) {
       role.representative = Rank(r);
@@ -177,20 +192,56 @@ Program compile(const Plan& plan, ProgramKind kind, RoleDetail detail) {
   return program;
 }
 
+namespace {
+
+// Members of the group of dp x cp ranks that shard together, or that hold the same shard.
+std::vector<Rank> part_of_data(const Program& program, GroupKind kind, Rank rank) {
+  const std::vector<Rank> all = gradient_group(program.mesh, rank);
+  const auto size = static_cast<std::size_t>(program.groups[static_cast<std::size_t>(GroupKind::kShard)].size);
+  const auto own = static_cast<std::size_t>(std::find(all.begin(), all.end(), rank) - all.begin());
+  std::vector<Rank> members;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (kind == GroupKind::kShard ? i / size == own / size : i % size == own % size) {
+      members.push_back(all[i]);
+    }
+  }
+  return members;
+}
+
+// This rank and the one at the mirrored stage.
+std::vector<Rank> mirrored_pair(const Program& program, Rank rank) {
+  Coordinates at = program.mesh.coordinates(rank);
+  at.pipeline = program.mesh.size(Axis::kPipeline) - 1 - at.pipeline;
+  const Rank other = program.mesh.rank_at(at);
+  return {std::min(rank, other), std::max(rank, other)};
+}
+
+}  // namespace
+
 std::vector<Rank> group_members(const Program& program, const Group& group, Rank rank) {
+  if (group.size == 1) {
+    return {rank};
+  }
   switch (group.kind) {
     case GroupKind::kTensor:
       return program.mesh.group(Axis::kTensor, rank);
     case GroupKind::kData:
-      return program.mesh.group(Axis::kData, rank);
+      return gradient_group(program.mesh, rank);
     case GroupKind::kPipeline:
       return program.mesh.group(Axis::kPipeline, rank);
     case GroupKind::kContext:
       return program.mesh.group(Axis::kContext, rank);
     case GroupKind::kExpert:
       return program.mesh.group(Axis::kExpert, rank);
+    case GroupKind::kExpertTensor:
+      return program.mesh.group(Axis::kExpertTensor, rank);
+    case GroupKind::kExpertData:
+      return program.mesh.group(Axis::kExpertData, rank);
+    case GroupKind::kShard:
+    case GroupKind::kReplica:
+      return part_of_data(program, group.kind, rank);
     case GroupKind::kEmbedding:
-      return {rank};
+      return mirrored_pair(program, rank);
     case GroupKind::kWorld:
       break;
   }

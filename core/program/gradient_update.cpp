@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/error.h"
 #include "core/program/norm_sum.h"
 #include "core/program/wire.h"
 
@@ -14,50 +15,104 @@ Elementwise pass_over(ElementwiseKernel kernel, std::int64_t n, std::int64_t rea
 }
 }  // namespace
 
-void GradientUpdate::finish_tensors(const Slot& slot, std::initializer_list<ParameterKind> kinds,
+// Micro-batches that pass through a local chunk.
+std::int64_t GradientUpdate::passes_of(int chunk) const {
+  const std::int64_t all = stage_.layout.accumulation;
+  return stage_.layout.schedule == ScheduleKind::kDualPipe ? (chunk == 0 ? all / 2 : all - all / 2) : all;
+}
+
+void GradientUpdate::finish_tensors(const Slot& slot, const std::vector<ParameterKind>& kinds,
                                     std::optional<int> layer) {
-  if (++finished_passes_[{slot.chunk, layer.value_or(-1), static_cast<int>(*kinds.begin())}] <
-      stage_.layout.accumulation) {
-    return;
-  }
+  std::int64_t& finished = finished_passes_[{slot.chunk, layer.value_or(-1), static_cast<int>(kinds.front())}];
+  const bool last = ++finished == passes_of(slot.chunk);
   for (ParameterKind kind : kinds) {
-    if (kind == ParameterKind::kHead && stage_.plan.model.tied_embeddings) {
+    if (kind == ParameterKind::kHead && stage_.shares_table()) {
       continue;  // complete with the embedding
     }
     const Bucket& bucket = stage_.bucket_of(layer, kind);
+    if (!last && !stage_.shards_gradients(bucket)) {
+      continue;
+    }
+    std::int64_t& complete = complete_[bucket.id.at()];
     for (const BucketParameter& placed : bucket.parameters) {
       const bool whole_layer = layer && placed.parameter.layer == layer;
       if (whole_layer || (placed.parameter.kind == kind && placed.parameter.layer == layer)) {
-        complete_[bucket.id.at()] += 1;
+        ++complete;
       }
     }
-    const bool all = complete_[bucket.id.at()] == static_cast<std::int64_t>(bucket.parameters.size());
-    if (all && stage_.layout.overlap_gradient_reduce) {
+    if (complete < static_cast<std::int64_t>(bucket.parameters.size())) {
+      continue;
+    }
+    if (stage_.shards_gradients(bucket)) {
+      complete = 0;
+      scatter_bucket(bucket, last);
+    } else if (stage_.layout.overlap_gradient_reduce) {
       reduce_bucket(bucket);
     }
   }
 }
 
 void GradientUpdate::reduce_bucket(const Bucket& bucket) {
-  if (stage_.layout.data == 1) {
+  if (shard_ranks(stage_.layout, bucket) > 1) {
+    const auto kind = stage_.layout.zero_stage >= 1 ? CommunicationKind::kReduceScatter : CommunicationKind::kAllReduce;
+    data_collective(InstructionKind::kReduce, kind, bucket, bucket.gradients_buffer, stage_.layout.gradient_type);
+  }
+  reduce_replicas(bucket);
+}
+
+// This micro-batch's whole gradients, added to the rank's shard.
+void GradientUpdate::scatter_bucket(const Bucket& bucket, bool last) {
+  const std::optional<BufferId> whole = stage_.take_whole_gradients(bucket);
+  check(whole.has_value(), "a micro-batch has made its gradients");
+  stage_.build.add(
+      {.kind = InstructionKind::kReduce,
+       .stream = Stream::kData,
+       .bucket = bucket.id,
+       .accumulate = true,
+       .reads = {*whole},
+       .writes = {bucket.gradients_buffer},
+       .communication = collective(CommunicationKind::kReduceScatter, bucket, stage_.layout.gradient_type)});
+  if (last) {
+    reduce_replicas(bucket);
+  }
+}
+
+// Shards of hybrid sharding are alike in every replica.
+void GradientUpdate::reduce_replicas(const Bucket& bucket) {
+  const int replicas = replica_ranks(stage_.layout);
+  if (replicas == 1 || bucket.experts) {
     return;
   }
-  const auto kind = stage_.layout.zero_stage >= 1 ? CommunicationKind::kReduceScatter : CommunicationKind::kAllReduce;
-  data_collective(InstructionKind::kReduce, kind, bucket, bucket.gradients_buffer, stage_.layout.gradient_type);
+  const DataType type = stage_.layout.gradient_type;
+  const std::int64_t elements = stage_.owned_range(bucket).size();
+  const auto algorithm = choose_algorithm(CommunicationKind::kAllReduce, elements * size_of(type), replicas, false);
+  stage_.build.add(
+      {.kind = InstructionKind::kReduce,
+       .stream = Stream::kData,
+       .bucket = bucket.id,
+       .reads = {bucket.gradients_buffer},
+       .writes = {bucket.gradients_buffer},
+       .communication = make_collective(CommunicationKind::kAllReduce, algorithm, group_id(GroupKind::kReplica),
+                                        even_boundaries(elements, replicas), 0, type)});
+}
+
+Communication GradientUpdate::collective(CommunicationKind kind, const Bucket& bucket, DataType type) const {
+  // Scatter and all-reduce take the same algorithm, so that ZeRO changes no bit of a gradient.
+  const auto algorithm = choose_algorithm(CommunicationKind::kReduceScatter, bucket.elements * size_of(type),
+                                          shard_ranks(stage_.layout, bucket), stage_.layout.strict_reduction);
+  const auto index = static_cast<int>(static_cast<std::size_t>(stage_.key.data_index) % (bucket.boundaries.size() - 1));
+  return make_collective(kind, algorithm, group_id(shard_group_kind(stage_.layout, bucket)), bucket.boundaries, index,
+                         type, bucket.id);
 }
 
 void GradientUpdate::data_collective(InstructionKind instruction, CommunicationKind kind, const Bucket& bucket,
                                      BufferId buffer, DataType type) {
-  // Scatter and all-reduce take the same algorithm, so that ZeRO changes no bit of a gradient.
-  const auto algorithm = choose_algorithm(CommunicationKind::kReduceScatter, bucket.elements * size_of(type),
-                                          stage_.layout.data, stage_.layout.strict_reduction);
   stage_.build.add({.kind = instruction,
                     .stream = Stream::kData,
                     .bucket = bucket.id,
                     .reads = {buffer},
                     .writes = {buffer},
-                    .communication = make_collective(kind, algorithm, group_id(GroupKind::kData), bucket.boundaries,
-                                                     stage_.key.data_index, type, bucket.id)});
+                    .communication = collective(kind, bucket, type)});
 }
 
 void GradientUpdate::reduce_sums() {
@@ -78,9 +133,12 @@ void GradientUpdate::reduce_sums() {
 void GradientUpdate::update() {
   if (!stage_.layout.overlap_gradient_reduce) {
     for (const Bucket& bucket : stage_.role.buckets) {
-      reduce_bucket(bucket);
+      if (!stage_.shards_gradients(bucket)) {
+        reduce_bucket(bucket);
+      }
     }
   }
+  reduce_copies();
   if (stage_.layout.sequence_parallel && stage_.layout.tensor > 1) {
     reduce_norm_weights();
   }
@@ -95,11 +153,42 @@ void GradientUpdate::update() {
   reduce_sums();
   for (const Bucket& bucket : stage_.role.buckets) {
     optimize(bucket);
-    if (stage_.layout.zero_stage >= 1 && stage_.layout.data > 1) {
+    const bool updates_share = stage_.layout.zero_stage >= 1 && shard_ranks(stage_.layout, bucket) > 1;
+    if (updates_share && !stage_.gathers_parameters(bucket)) {
       data_collective(InstructionKind::kGather, CommunicationKind::kAllGather, bucket, bucket.parameters_buffer,
                       stage_.layout.parameter_type);
     }
   }
+}
+
+// A tied table that first and last stage hold: each has seen its end of the model. DualPipe: a stage holds what its
+// mirror holds too.
+void GradientUpdate::reduce_copies() {
+  const bool both_ends = stage_.plan.model.tied_embeddings && !stage_.shares_table();
+  for (const Chunk& chunk : stage_.chunks) {
+    if (both_ends && (chunk.embeds || chunk.has_head)) {
+      const auto kind = chunk.embeds ? ParameterKind::kEmbedding : ParameterKind::kHead;
+      copies_collective(stage_.bucket_of(std::nullopt, kind),
+                        stage_.plan.model.hidden * stage_.segments.shape.vocabulary);
+    }
+  }
+  if (stage_.layout.schedule == ScheduleKind::kDualPipe) {
+    for (const Bucket& bucket : stage_.role.buckets) {
+      copies_collective(bucket, stage_.owned_range(bucket).size());
+    }
+  }
+}
+
+void GradientUpdate::copies_collective(const Bucket& bucket, std::int64_t elements) {
+  const DataType type = stage_.layout.gradient_type;
+  stage_.build.add(
+      {.kind = InstructionKind::kReduce,
+       .stream = Stream::kData,
+       .bucket = bucket.id,
+       .reads = {bucket.gradients_buffer},
+       .writes = {bucket.gradients_buffer},
+       .communication = make_collective(CommunicationKind::kAllReduce, CollectiveAlgorithm::kDirect,
+                                        group_id(GroupKind::kEmbedding), even_boundaries(elements, 2), 0, type)});
 }
 
 // Under sequence parallelism each tp rank has seen its share of the tokens only, so the gradients of the

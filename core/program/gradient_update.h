@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "core/program/stage_context.h"
 #include "core/schedule/schedule.h"
@@ -18,14 +18,20 @@ class GradientUpdate {
 
   // A micro-batch's backward has passed these tensors. After the last micro-batch's they are complete; a
   // bucket that is, is reduced at once where the layout overlaps reduction with backward.
-  void finish_tensors(const Slot& slot, std::initializer_list<ParameterKind> kinds, std::optional<int> layer);
+  void finish_tensors(const Slot& slot, const std::vector<ParameterKind>& kinds, std::optional<int> layer);
   // After the last backward.
   void update();
   // The loss and the norm, over all ranks.
   void reduce_sums();
 
  private:
+  std::int64_t passes_of(int chunk) const;
   void reduce_bucket(const Bucket& bucket);
+  void scatter_bucket(const Bucket& bucket, bool last);
+  void reduce_replicas(const Bucket& bucket);
+  void reduce_copies();
+  void copies_collective(const Bucket& bucket, std::int64_t elements);
+  Communication collective(CommunicationKind kind, const Bucket& bucket, DataType type) const;
   void data_collective(InstructionKind instruction, CommunicationKind kind, const Bucket& bucket, BufferId buffer,
                        DataType type);
   void reduce_norm_weights();

@@ -85,6 +85,18 @@ std::string_view to_string(SegmentKind kind) {
       return "head";
     case SegmentKind::kLoss:
       return "loss";
+    case SegmentKind::kQueryKeyValue:
+      return "query_key_value";
+    case SegmentKind::kScores:
+      return "scores";
+    case SegmentKind::kProjection:
+      return "projection";
+    case SegmentKind::kRouter:
+      return "router";
+    case SegmentKind::kExperts:
+      return "experts";
+    case SegmentKind::kCombine:
+      return "combine";
   }
   return "?";
 }
@@ -141,6 +153,8 @@ std::string_view to_string(MemoryCause cause) {
       return "workspace";
     case MemoryCause::kTokens:
       return "tokens";
+    case MemoryCause::kGathered:
+      return "gathered";
     case MemoryCause::kFragmentation:
       return "fragmentation";
     case MemoryCause::kRuntime:
@@ -199,6 +213,16 @@ std::string_view to_string(BufferContent content) {
       return "gate_up_grad";
     case BufferContent::kActivatedGrad:
       return "activated_grad";
+    case BufferContent::kKeyValue:
+      return "key_value";
+    case BufferContent::kKeyValueGrad:
+      return "key_value_grad";
+    case BufferContent::kRouting:
+      return "routing";
+    case BufferContent::kRouted:
+      return "routed";
+    case BufferContent::kRoutedGrad:
+      return "routed_grad";
     case BufferContent::kSums:
       return "sums";
   }
@@ -279,6 +303,14 @@ std::string_view to_string(GroupKind kind) {
       return "embedding";
     case GroupKind::kWorld:
       return "world";
+    case GroupKind::kShard:
+      return "shard";
+    case GroupKind::kReplica:
+      return "replica";
+    case GroupKind::kExpertTensor:
+      return "expert_tensor";
+    case GroupKind::kExpertData:
+      return "expert_data";
   }
   return "?";
 }

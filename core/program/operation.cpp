@@ -8,9 +8,12 @@ namespace trainyard {
 
 namespace {
 
-constexpr std::int64_t kForwardProducts = 2;   // Q K^T, P V
-constexpr std::int64_t kBackwardProducts = 5;  // Q K^T again, dV, dP, dQ, dK
-constexpr std::int64_t kLogSumExpBytes = 4;    // fp32 whatever the operands' type
+// Products over keys' size: Q K^T; again, dQ, dK. Over values' size: P V; dV, dP.
+constexpr std::int64_t kForwardKeyProducts = 1;
+constexpr std::int64_t kForwardValueProducts = 1;
+constexpr std::int64_t kBackwardKeyProducts = 3;
+constexpr std::int64_t kBackwardValueProducts = 2;
+constexpr std::int64_t kLogSumExpBytes = 4;  // fp32 whatever the operands' type
 
 // Keys before the first query's own: the queries are the last ones of the sequence.
 std::int64_t keys_before_queries(const Attention& attention) {
@@ -23,6 +26,14 @@ std::int64_t scored_pairs(const Attention& attention) {
   const std::int64_t rows = attention.queries;
   if (attention.mask == AttentionMask::kNone) {
     return rows * attention.keys;
+  }
+  if (attention.window > 0 && attention.window < attention.keys) {
+    std::int64_t pairs = 0;
+    for (std::int64_t tile = 0; tile < attention_tiles(attention); ++tile) {
+      const AttentionTile part = attention_tile(attention, tile);
+      pairs += part.rows * part.keys;
+    }
+    return pairs;
   }
   // Full tile t of q rows sees b + (t + 1) q keys; a rest of r rows sees all of them.
   const std::int64_t before = keys_before_queries(attention);
@@ -40,11 +51,13 @@ ByteCount gemm_bytes(const Gemm& gemm) {
 
 // Forward reads Q, K, V and writes O; backward reads Q, K, V, O, dO and writes dQ, dK, dV.
 ByteCount attention_bytes(const Attention& attention) {
-  const std::int64_t query_side = attention.sequences * attention.query_heads * attention.queries * attention.head_size;
-  const std::int64_t key_side = attention.sequences * attention.key_heads * attention.keys * attention.head_size;
+  // Sizes of keys and values, of which there are equally many on either side.
+  const std::int64_t sizes = attention.head_size + attention.values();
+  const std::int64_t query_side = attention.sequences * attention.query_heads * attention.queries * sizes;
+  const std::int64_t key_side = attention.sequences * attention.key_heads * attention.keys * sizes;
   const std::int64_t rows = attention.sequences * attention.query_heads * attention.queries;
   const bool forward = attention.pass == AttentionPass::kForward;
-  const std::int64_t elements = forward ? 2 * query_side + 2 * key_side : 4 * query_side + 4 * key_side;
+  const std::int64_t elements = forward ? query_side + key_side : 2 * query_side + 2 * key_side;
   return ByteCount(elements * size_of(attention.type) + rows * kLogSumExpBytes);
 }
 
@@ -63,14 +76,18 @@ AttentionTile attention_tile(const Attention& attention, std::int64_t tile) {
   result.keys = attention.mask == AttentionMask::kNone
                     ? attention.keys
                     : keys_before_queries(attention) + result.first_row + result.rows;
+  if (attention.mask == AttentionMask::kCausal && attention.window > 0) {
+    result.keys = std::min(result.keys, attention.window + result.rows - 1);
+  }
   return result;
 }
 
 FlopCount attention_flops(const Attention& attention) {
   check(attention.query_tile > 0, "attention has a tile size");
-  const std::int64_t products = attention.pass == AttentionPass::kForward ? kForwardProducts : kBackwardProducts;
-  return FlopCount(attention.sequences * attention.query_heads * products * 2 * scored_pairs(attention) *
-                   attention.head_size);
+  const bool forward = attention.pass == AttentionPass::kForward;
+  const std::int64_t per_pair = (forward ? kForwardKeyProducts : kBackwardKeyProducts) * attention.head_size +
+                                (forward ? kForwardValueProducts : kBackwardValueProducts) * attention.values();
+  return FlopCount(attention.sequences * attention.query_heads * 2 * scored_pairs(attention) * per_pair);
 }
 
 FlopCount flops(const Operation& operation) {

@@ -46,6 +46,9 @@ struct Attention {
   AttentionPass pass = AttentionPass::kForward;
   std::int64_t query_tile = 0;
   DataType type = DataType::kFp32;
+  std::int64_t value_size = 0;  // of a head's values; 0: head_size
+  std::int64_t window = 0;      // kCausal: a query sees so many of the keys up to its own; 0: all
+  std::int64_t values() const { return value_size > 0 ? value_size : head_size; }
   friend bool operator==(const Attention&, const Attention&) = default;
 };
 
@@ -84,7 +87,8 @@ struct Elementwise {
 using Operation = std::variant<Gemm, Attention, Elementwise>;
 
 // Query rows of tile t, and the keys that the tile sees. Causal: the queries are the last `queries` of `keys`
-// positions, and the tile sees what its last row sees, keys - queries + first_row + rows.
+// positions, and the tile sees what its last row sees, keys - queries + first_row + rows; with a window of w, the last
+// w + rows - 1 of them.
 struct AttentionTile {
   std::int64_t first_row = 0;
   std::int64_t rows = 0;
@@ -94,7 +98,8 @@ std::int64_t attention_tiles(const Attention& attention);
 AttentionTile attention_tile(const Attention& attention, std::int64_t tile);
 
 // FLOPs of the matrix products inside: per tile 2 products of 2*rows*keys*head_size forward (QK^T, PV) and
-// 5 backward (QK^T again, dV, dP, dQ, dK), times sequences and query heads.
+// 5 backward (QK^T again, dV, dP, dQ, dK), times sequences and query heads. Values of another size than keys: PV, dV
+// and dP are of that size.
 FlopCount attention_flops(const Attention& attention);
 
 FlopCount flops(const Operation& operation);

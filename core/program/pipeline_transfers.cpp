@@ -7,20 +7,14 @@
 
 namespace trainyard {
 
-PipelineTransfers::PipelineTransfers(StageContext& stage)
-    : stage_(stage),
-      previous_schedule_(stage_schedule(stage.layout.schedule, stage.layout.pipeline,
-                                        (stage.key.stage + stage.layout.pipeline - 1) % stage.layout.pipeline,
-                                        stage.layout.chunks_per_stage, static_cast<int>(stage.layout.accumulation))) {}
-
 InstructionId PipelineTransfers::transfer(InstructionKind kind, Stream stream, const Place& place, BufferId buffer,
-                                          int chunk_number) {
+                                          ChunkPlace other) {
   Communication c;
   c.kind = kind == InstructionKind::kSend ? CommunicationKind::kSend : CommunicationKind::kRecv;
   c.algorithm = CollectiveAlgorithm::kDirect;
   c.group = group_id(GroupKind::kPipeline);
-  c.peer_stage = chunk_number % stage_.layout.pipeline;
-  c.tag = transfer_tag(place, stream, chunk_number);
+  c.peer_stage = other.stage;
+  c.tag = transfer_tag(place, stream, other);
   c.elements = stage_.stream_elements();
   c.type = stage_.layout.communication_type;
   c.reduction_type = stage_.layout.communication_type;
@@ -39,9 +33,10 @@ InstructionId PipelineTransfers::transfer(InstructionKind kind, Stream stream, c
 }
 
 // The same number on both sides: which micro-batch crosses which boundary between chunks, and which way.
-std::uint64_t PipelineTransfers::transfer_tag(const Place& place, Stream stream, int other_chunk) const {
+std::uint64_t PipelineTransfers::transfer_tag(const Place& place, Stream stream, ChunkPlace other) const {
   const bool backward = stream == Stream::kSendBackward || stream == Stream::kRecvBackward;
   const int own_chunk = stage_.chunks[static_cast<std::size_t>(place.chunk)].number;
+  const int other_chunk = model_chunk(stage_.layout.schedule, stage_.layout.pipeline, other);
   const int boundaries = stage_.layout.pipeline * stage_.layout.chunks_per_stage;
   const int boundary = std::min(own_chunk, other_chunk);
   return (static_cast<std::uint64_t>(place.microbatch) * static_cast<std::uint64_t>(boundaries) +
@@ -51,24 +46,30 @@ std::uint64_t PipelineTransfers::transfer_tag(const Place& place, Stream stream,
 }
 
 // Position of a pass of the neighbouring chunk in the schedule of the stage that holds it.
-std::size_t PipelineTransfers::slot_on_previous(SlotKind kind, int microbatch, int chunk_number) const {
-  const Slot wanted{kind, microbatch, chunk_number / stage_.layout.pipeline};
-  const auto found = std::find(previous_schedule_.begin(), previous_schedule_.end(), wanted);
-  check(found != previous_schedule_.end(), "the previous stage schedules every pass");
-  return static_cast<std::size_t>(found - previous_schedule_.begin());
+std::size_t PipelineTransfers::slot_on(ChunkPlace previous, SlotKind kind, int microbatch) {
+  const auto [entry, added] = schedules_.try_emplace(previous.stage);
+  if (added) {
+    entry->second = stage_schedule(stage_.layout.schedule, stage_.layout.pipeline, previous.stage,
+                                   stage_.layout.chunks_per_stage, static_cast<int>(stage_.layout.accumulation));
+  }
+  const Slot wanted{kind, microbatch, previous.chunk};
+  const auto found = std::find(entry->second.begin(), entry->second.end(), wanted);
+  check(found != entry->second.end(), "the previous stage schedules every pass");
+  return static_cast<std::size_t>(found - entry->second.begin());
 }
 
-void PipelineTransfers::hold_sent_gradient(BufferId buffer, const Place& place, int previous_chunk) {
-  sent_gradients_.push_back({buffer, slot_on_previous(SlotKind::kBackwardInput, place.microbatch, previous_chunk)});
+void PipelineTransfers::hold_sent_gradient(BufferId buffer, const Place& place, ChunkPlace previous) {
+  sent_gradients_.push_back({buffer, previous.stage, slot_on(previous, SlotKind::kBackwardInput, place.microbatch)});
 }
 
-void PipelineTransfers::release_sent_gradients(InstructionId recv, const Place& place, int previous_chunk) {
-  const std::size_t computed_at = slot_on_previous(SlotKind::kForward, place.microbatch, previous_chunk);
+void PipelineTransfers::release_sent_gradients(InstructionId recv, const Place& place, ChunkPlace previous) {
+  const std::size_t computed_at = slot_on(previous, SlotKind::kForward, place.microbatch);
   std::erase_if(sent_gradients_, [&](const SentGradient& sent) {
-    if (sent.used_at < computed_at) {
+    const bool arrived = sent.stage == previous.stage && sent.used_at < computed_at;
+    if (arrived) {
       stage_.build.hold(sent.buffer, recv);
     }
-    return sent.used_at < computed_at;
+    return arrived;
   });
 }
 

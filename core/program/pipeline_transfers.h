@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "core/program/stage_context.h"
@@ -12,29 +13,30 @@ namespace trainyard {
 
 class PipelineTransfers {
  public:
-  explicit PipelineTransfers(StageContext& stage);
+  explicit PipelineTransfers(StageContext& stage) : stage_(stage) {}
 
-  // chunk_number: global number of the chunk at the other end.
-  InstructionId transfer(InstructionKind kind, Stream stream, const Place& place, BufferId buffer, int chunk_number);
+  // other: the chunk at the other end, on another stage.
+  InstructionId transfer(InstructionKind kind, Stream stream, const Place& place, BufferId buffer, ChunkPlace other);
 
   // A sent gradient is held until something shows that it was received: an activation that the previous
   // stage computed after the backward that used the gradient. So no reuse of memory ever waits for a send,
   // which could wait for a receive that waits for us.
-  void hold_sent_gradient(BufferId buffer, const Place& place, int previous_chunk);
-  void release_sent_gradients(InstructionId recv, const Place& place, int previous_chunk);
+  void hold_sent_gradient(BufferId buffer, const Place& place, ChunkPlace previous);
+  void release_sent_gradients(InstructionId recv, const Place& place, ChunkPlace previous);
   // Those that nothing has shown to be received are held to the end of the step.
   void finish();
 
  private:
-  std::uint64_t transfer_tag(const Place& place, Stream stream, int other_chunk) const;
-  std::size_t slot_on_previous(SlotKind kind, int microbatch, int chunk_number) const;
+  std::uint64_t transfer_tag(const Place& place, Stream stream, ChunkPlace other) const;
+  std::size_t slot_on(ChunkPlace previous, SlotKind kind, int microbatch);
 
   struct SentGradient {
     BufferId buffer;
-    std::size_t used_at = 0;  // position in the previous stage's schedule
+    int stage = 0;            // that got it
+    std::size_t used_at = 0;  // position in that stage's schedule
   };
   StageContext& stage_;
-  std::vector<Slot> previous_schedule_;
+  std::map<int, std::vector<Slot>> schedules_;  // of stages that were asked for
   std::vector<SentGradient> sent_gradients_;
 };
 

@@ -20,7 +20,19 @@
 namespace trainyard {
 
 // The process groups that a program's communications refer to; GroupId indexes Program::groups.
-enum class GroupKind : std::uint8_t { kTensor, kData, kPipeline, kContext, kExpert, kEmbedding, kWorld };
+enum class GroupKind : std::uint8_t {
+  kTensor,
+  kData,  // dp x cp: who sees other tokens of the same parameters, by rank
+  kPipeline,
+  kContext,
+  kExpert,
+  kEmbedding,  // first and last stage, where both hold a tied table; under DualPipe a stage and its mirror
+  kWorld,
+  kShard,    // those of kData that share out state or parameters, where not all do (hybrid sharding)
+  kReplica,  // and those that hold the same share
+  kExpertTensor,
+  kExpertData,  // who reduces an expert's gradient
+};
 std::string_view to_string(GroupKind kind);
 
 struct Group {

@@ -55,6 +55,10 @@ void put(ByteSink& sink, const Operation& operation) {
     sink.put(a->mask);
     sink.put(a->pass);
     sink.put(a->type);
+    if (a->value_size != 0 || a->window != 0) {
+      sink.put(a->value_size);
+      sink.put(a->window);
+    }
   } else if (const auto* pass = std::get_if<Elementwise>(&operation)) {
     sink.put(pass->kernel);
     sink.put(pass->elements);

@@ -12,6 +12,9 @@
 // end in the head ends in `residual`, which adds the last mlp's output to the residual stream and is sent.
 // There is no communication inside a segment.
 //
+// Context parallelism cuts attention at what passes between its ranks: queries, keys, values | scores of a hop | ... |
+// projection. A mixture of experts cuts the mlp: router | dispatch | experts | combine, shared experts being an mlp.
+//
 // Each segment has up to three passes; backward is split because zero-bubble schedules move the two halves
 // apart. The operations of each pass are those that the executor performs, in order.
 #pragma once
@@ -32,7 +35,16 @@ enum class SegmentKind : std::uint8_t {
   kResidual,   // residual + branch, at the end of a chunk
   kHead,       // logits over this rank's vocabulary slice, and row statistics
   kLoss,       // from all ranks' statistics: loss sum, logits' gradient
+  // Attention over context-parallel ranks.
+  kQueryKeyValue,  // products of queries, keys, values; positions
+  kScores,         // attention of this rank's queries with one block of keys and values
+  kProjection,     // output product (partial over tp)
+  // A mixture of experts.
+  kRouter,   // which experts each token visits; tokens in order of their experts
+  kExperts,  // feed-forwards of this rank's experts, side by side
+  kCombine,  // a token's experts weighted and added, shared ones too
 };
+constexpr int kSegmentKinds = static_cast<int>(SegmentKind::kCombine) + 1;
 
 std::string_view to_string(SegmentKind kind);
 

@@ -15,19 +15,6 @@ Gemm product(std::int64_t m, std::int64_t n, std::int64_t k, Transpose transpose
   return {.batch = 1, .m = m, .n = n, .k = k, .type = type, .transpose = transpose, .accumulate = false};
 }
 
-Attention attention_of(const SegmentShape& s, AttentionPass pass) {
-  return {.sequences = s.sequences,
-          .query_heads = s.heads,
-          .key_heads = s.key_value_heads,
-          .queries = s.sequence,
-          .keys = s.sequence,
-          .head_size = s.head_size,
-          .mask = AttentionMask::kCausal,
-          .pass = pass,
-          .query_tile = kAttentionQueryTile,
-          .type = s.type};
-}
-
 Segment embedding(const SegmentShape& s) {
   const std::int64_t n = s.tokens * s.hidden;
   Segment segment{.kind = SegmentKind::kEmbedding};
@@ -43,33 +30,6 @@ Segment norm(const SegmentShape& s, bool adds_branch, bool ends_stream) {
   segment.forward = {pass_over(ElementwiseKernel::kNormForward, n, inputs * n, inputs * n, s.type)};
   segment.backward_input = {pass_over(ElementwiseKernel::kNormBackward, n, (ends_stream ? 2 : 3) * n, n, s.type)};
   segment.backward_weight = {pass_over(ElementwiseKernel::kNormWeightBackward, n, 2 * n, s.hidden, s.type)};
-  return segment;
-}
-
-Segment attention(const SegmentShape& s) {
-  const std::int64_t t = s.tokens, h = s.hidden, qkv = s.qkv_width(), width = s.attention_width();
-  const std::int64_t rotated = t * (s.heads + s.key_value_heads) * s.head_size;
-  Segment segment{.kind = SegmentKind::kAttention};
-  segment.forward = {product(t, qkv, h, Transpose::kNT, s.type),
-                     pass_over(ElementwiseKernel::kRopeForward, rotated, rotated, rotated, s.type),
-                     attention_of(s, AttentionPass::kForward), product(t, h, width, Transpose::kNT, s.type)};
-  segment.backward_input = {product(t, width, h, Transpose::kNN, s.type), attention_of(s, AttentionPass::kBackward),
-                            pass_over(ElementwiseKernel::kRopeBackward, rotated, rotated, rotated, s.type),
-                            product(t, h, qkv, Transpose::kNN, s.type)};
-  segment.backward_weight = {product(h, width, t, Transpose::kTN, s.type), product(qkv, h, t, Transpose::kTN, s.type)};
-  return segment;
-}
-
-Segment mlp(const SegmentShape& s) {
-  const std::int64_t t = s.tokens, h = s.hidden, f = s.feed_forward, n = t * f;
-  Segment segment{.kind = SegmentKind::kMlp};
-  segment.forward = {product(t, 2 * f, h, Transpose::kNT, s.type),
-                     pass_over(ElementwiseKernel::kSwigluForward, n, 2 * n, n, s.type),
-                     product(t, h, f, Transpose::kNT, s.type)};
-  segment.backward_input = {product(t, f, h, Transpose::kNN, s.type),
-                            pass_over(ElementwiseKernel::kSwigluBackward, n, 3 * n, 2 * n, s.type),
-                            product(t, h, 2 * f, Transpose::kNN, s.type)};
-  segment.backward_weight = {product(h, f, t, Transpose::kTN, s.type), product(2 * f, h, t, Transpose::kTN, s.type)};
   return segment;
 }
 
@@ -103,8 +63,9 @@ SegmentShape segment_shape(const ModelSpec& model, const Layout& layout, std::in
                            const LocalShape& local) {
   SegmentShape shape;
   shape.sequences = layout.micro_batch;
-  shape.sequence = sequence;
-  shape.tokens = layout.micro_batch * sequence;
+  shape.whole_sequence = sequence;
+  shape.sequence = sequence / layout.context;
+  shape.tokens = layout.micro_batch * shape.sequence;
   shape.norm_tokens = layout.sequence_parallel ? shape.tokens / layout.tensor : shape.tokens;
   shape.hidden = model.hidden;
   shape.heads = local.heads;
@@ -113,6 +74,8 @@ SegmentShape segment_shape(const ModelSpec& model, const Layout& layout, std::in
   shape.feed_forward = local.feed_forward;
   shape.vocabulary = local.vocabulary.size();
   shape.tensor_size = layout.tensor;
+  shape.context_size = layout.context;
+  shape.context_kind = layout.context_kind;
   shape.type = layout.compute_type;
   return shape;
 }
@@ -123,18 +86,16 @@ Segment make_segment(SegmentKind kind, const SegmentShape& shape, bool adds_bran
       return embedding(shape);
     case SegmentKind::kNorm:
       return norm(shape, adds_branch, ends_stream);
-    case SegmentKind::kAttention:
-      return attention(shape);
-    case SegmentKind::kMlp:
-      return mlp(shape);
     case SegmentKind::kResidual:
       return residual(shape);
     case SegmentKind::kHead:
       return head(shape);
     case SegmentKind::kLoss:
       return loss(shape);
+    default:
+      break;
   }
-  check(false, "unknown segment kind");
+  check(false, "a segment of a layer");
   return {};
 }
 

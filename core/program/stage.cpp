@@ -2,10 +2,17 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
+#include <string>
 #include <utility>
 
+#include "core/error.h"
 #include "core/layout/tensor_sharding.h"
+#include "core/model/layer_shape.h"
+#include "core/program/gradient_group.h"
+#include "core/program/layer_sizes.h"
 #include "core/program/norm_sum.h"
+#include "core/schedule/schedule.h"
 
 namespace trainyard {
 
@@ -18,30 +25,79 @@ std::vector<Parameter> of_kinds(const std::vector<Parameter>& all, std::initiali
   return chosen;
 }
 
-// Groups of parameters that become complete together, in the order of backward.
-std::vector<std::vector<Parameter>> units(const ModelSpec& model, const std::vector<Chunk>& chunks) {
-  ModelSpec ends = model;  // without layers: what comes before and after them
-  ends.layers = 0;
+// Parameters that become complete together.
+struct Unit {
+  std::vector<Parameter> parameters;  // shapes as the model has them, or this rank's own
+  bool local = false;
+  bool experts = false;
+  int chunk = 0;  // local
+};
+
+Parameter flat(ParameterKind kind, std::optional<int> layer, std::int64_t elements) {
+  return {kind, layer, std::string(to_string(kind)), {elements}};
+}
+
+void add_layer(std::vector<Unit>& units, const ModelSpec& model, const Layout& layout, int layer, int chunk) {
+  if (is_llama_block(model)) {
+    units.push_back({.parameters = layer_parameters(model, layer), .chunk = chunk});
+    return;
+  }
+  const LayerWeights weights = layer_weights(layer_shape(model, layer), layout);
+  Unit dense{.local = true, .chunk = chunk};
+  const auto add = [&](ParameterKind kind, std::int64_t elements) {
+    if (elements > 0) {
+      dense.parameters.push_back(flat(kind, layer, elements));
+    }
+  };
+  add(ParameterKind::kAttentionNorm, weights.attention_norm);
+  add(ParameterKind::kQuery, weights.attention);
+  add(ParameterKind::kOutput, weights.output);
+  add(ParameterKind::kMlpNorm, weights.mlp_norm);
+  add(ParameterKind::kGate, weights.feed_forward);
+  add(ParameterKind::kUp, weights.router);
+  units.push_back(std::move(dense));
+  if (weights.experts > 0) {
+    units.push_back({.parameters = {flat(ParameterKind::kDown, layer, weights.experts)},
+                     .local = true,
+                     .experts = true,
+                     .chunk = chunk});
+  }
+}
+
+// In the order of backward.
+std::vector<Unit> units_of(const ModelSpec& model, const Layout& layout, const std::vector<Chunk>& chunks) {
+  ModelSpec ends;  // without layers: what comes before and after them
+  ends.vocabulary = model.vocabulary;
+  ends.hidden = model.hidden;
   const std::vector<Parameter> all = parameters(ends);
-  std::vector<std::vector<Parameter>> result;
+  // A tied table serves both ends where one stage has them; else each end holds a copy.
+  const bool embeds = std::any_of(chunks.begin(), chunks.end(), [](const Chunk& chunk) { return chunk.embeds; });
+  std::vector<Unit> result;
   for (auto chunk = chunks.rbegin(); chunk != chunks.rend(); ++chunk) {
+    const auto local = static_cast<int>(std::distance(chunk, chunks.rend())) - 1;
     if (chunk->has_head) {
-      result.push_back(of_kinds(all, {ParameterKind::kFinalNorm, ParameterKind::kHead}));
+      std::vector<Parameter> last = of_kinds(all, {ParameterKind::kFinalNorm});
+      if (!model.tied_embeddings || !embeds) {
+        last = of_kinds(all, {ParameterKind::kFinalNorm, ParameterKind::kHead});
+      }
+      result.push_back({.parameters = std::move(last), .chunk = local});
     }
     for (std::int64_t layer = chunk->layers.end - 1; layer >= chunk->layers.begin; --layer) {
-      result.push_back(layer_parameters(model, static_cast<int>(layer)));
+      add_layer(result, model, layout, static_cast<int>(layer), local);
     }
     if (chunk->embeds) {
-      result.push_back(of_kinds(all, {ParameterKind::kEmbedding}));
+      result.push_back({.parameters = of_kinds(all, {ParameterKind::kEmbedding}), .chunk = local});
     }
   }
   return result;
 }
 
-void append(Bucket& bucket, const ModelSpec& model, const Layout& layout, Parameter parameter, int tensor_index) {
+void append(Bucket& bucket, const ModelSpec& model, const Layout& layout, Parameter parameter, bool local,
+            int tensor_index) {
   BucketParameter placed;
-  placed.shard = tensor_sharding(model, parameter);
-  placed.tensor_replicated = placed.shard.replicated_over(Axis::kTensor);
+  placed.shard = local ? ShardSpec{parameter.shape, {}} : tensor_sharding(model, parameter);
+  const bool norm = parameter.kind == ParameterKind::kAttentionNorm || parameter.kind == ParameterKind::kMlpNorm;
+  placed.tensor_replicated = local ? norm : placed.shard.replicated_over(Axis::kTensor);
   placed.local_shape = parameter.shape;
   if (const AxisPlacement* cut = placed.shard.on(Axis::kTensor); cut != nullptr && cut->dimension) {
     auto& size = placed.local_shape[static_cast<std::size_t>(*cut->dimension)];
@@ -60,14 +116,18 @@ void append(Bucket& bucket, const ModelSpec& model, const Layout& layout, Parame
 }  // namespace
 
 std::vector<Chunk> stage_chunks(const ModelSpec& model, const Layout& layout, int stage) {
-  const int total = layout.pipeline * layout.chunks_per_stage;
+  const int total = model_chunks(layout.schedule, layout.pipeline, layout.chunks_per_stage);
   std::vector<Chunk> chunks;
   for (int local = 0; local < layout.chunks_per_stage; ++local) {
-    const int number = local * layout.pipeline + stage;
-    chunks.push_back({.number = number,
-                      .layers = even_range(model.layers, total, number),
-                      .embeds = number == 0,
-                      .has_head = number == total - 1});
+    const int number = model_chunk(layout.schedule, layout.pipeline, {stage, local});
+    IndexRange layers = even_range(model.layers, total, number);
+    if (!layout.chunk_layers.empty()) {
+      check(layout.chunk_layers.size() == static_cast<std::size_t>(total), "layers of every chunk are given");
+      layers.begin =
+          std::accumulate(layout.chunk_layers.begin(), layout.chunk_layers.begin() + number, std::int64_t{0});
+      layers.end = layers.begin + layout.chunk_layers[static_cast<std::size_t>(number)];
+    }
+    chunks.push_back({.number = number, .layers = layers, .embeds = number == 0, .has_head = number == total - 1});
   }
   return chunks;
 }
@@ -76,16 +136,25 @@ std::vector<Bucket> stage_buckets(const ModelSpec& model, const Layout& layout, 
                                   int tensor_index) {
   std::vector<Bucket> buckets;
   const std::int64_t element_bytes = size_of(layout.gradient_type);
-  for (auto& unit : units(model, chunks)) {
-    if (buckets.empty() || buckets.back().elements * element_bytes >= layout.bucket_bytes.value()) {
-      buckets.push_back({.id = BucketId(static_cast<std::int64_t>(buckets.size()))});
-    }
-    for (Parameter& parameter : unit) {
-      append(buckets.back(), model, layout, std::move(parameter), tensor_index);
+  std::vector<Unit> units = units_of(model, layout, chunks);
+  for (const bool experts : {false, true}) {
+    int chunk = -1;
+    for (Unit& unit : units) {
+      if (unit.experts != experts) {
+        continue;
+      }
+      const bool apart = layout.zero_stage == 3 || (layout.zero_stage == 2 && unit.chunk != chunk);
+      if (chunk < 0 || apart || buckets.back().elements * element_bytes >= layout.bucket_bytes.value()) {
+        buckets.push_back({.id = BucketId(static_cast<std::int64_t>(buckets.size())), .experts = experts});
+      }
+      chunk = unit.chunk;
+      for (Parameter& parameter : unit.parameters) {
+        append(buckets.back(), model, layout, std::move(parameter), unit.local, tensor_index);
+      }
     }
   }
   for (Bucket& bucket : buckets) {
-    bucket.boundaries = block_boundaries(bucket, layout.data);
+    bucket.boundaries = block_boundaries(bucket, shard_ranks(layout, bucket));
   }
   return buckets;
 }

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/program/norm_sum.h"
 #include "core/program/wire.h"
+#include "core/schedule/schedule.h"
 
 namespace trainyard {
 
@@ -21,11 +22,16 @@ StageContext::StageContext(const Plan& for_plan, RoleKey of_key, SegmentTable& t
 
 void StageContext::make_persistent_buffers() {
   role.buckets = stage_buckets(plan.model, layout, chunks, key.tensor_index);
+  gathered_.resize(role.buckets.size());
+  whole_gradients_.resize(role.buckets.size());
   for (Bucket& bucket : role.buckets) {
-    bucket.parameters_buffer = build.persistent(BufferContent::kParameters, MemoryCause::kParameters, bucket.elements,
-                                                layout.parameter_type, bucket.id);
-    bucket.gradients_buffer = build.persistent(BufferContent::kGradients, MemoryCause::kGradients, bucket.elements,
-                                               layout.gradient_type, bucket.id);
+    const std::int64_t share = owned_range(bucket).size();
+    bucket.parameters_buffer =
+        build.persistent(BufferContent::kParameters, MemoryCause::kParameters,
+                         gathers_parameters(bucket) ? share : bucket.elements, layout.parameter_type, bucket.id);
+    bucket.gradients_buffer =
+        build.persistent(BufferContent::kGradients, MemoryCause::kGradients,
+                         shards_gradients(bucket) ? share : bucket.elements, layout.gradient_type, bucket.id);
     const bool adam = plan.training.optimizer == OptimizerKind::kAdamW;
     const std::int64_t updated = updated_range(bucket).size();
     std::optional<BufferId> momentum, variance;
@@ -62,8 +68,24 @@ void StageContext::make_persistent_buffers() {
 }
 
 IndexRange StageContext::owned_range(const Bucket& bucket) const {
-  const auto i = static_cast<std::size_t>(key.data_index);
+  const std::size_t shares = bucket.boundaries.size() - 1;
+  const auto i = static_cast<std::size_t>(key.data_index) % shares;
   return {bucket.boundaries[i], bucket.boundaries[i + 1]};
+}
+
+bool StageContext::gathers_parameters(const Bucket& bucket) const {
+  return layout.zero_stage == 3 && shard_ranks(layout, bucket) > 1;
+}
+
+bool StageContext::shards_gradients(const Bucket& bucket) const {
+  return layout.zero_stage >= 2 && shard_ranks(layout, bucket) > 1;
+}
+
+bool StageContext::shares_table() const {
+  const auto any = [&](bool Chunk::*end) {
+    return std::any_of(chunks.begin(), chunks.end(), [&](const Chunk& chunk) { return chunk.*end; });
+  };
+  return plan.model.tied_embeddings && any(&Chunk::embeds) && any(&Chunk::has_head);
 }
 
 IndexRange StageContext::updated_range(const Bucket& bucket) const {
@@ -87,8 +109,40 @@ const Bucket& StageContext::bucket_of(std::optional<int> layer, ParameterKind ki
     }
   }
   // Tied embeddings: the head uses the embedding's table.
-  check(kind == ParameterKind::kHead && plan.model.tied_embeddings, "a parameter is in no bucket of its stage");
+  check(kind == ParameterKind::kHead && shares_table(), "a parameter is in no bucket of its stage");
   return bucket_of(std::nullopt, ParameterKind::kEmbedding);
+}
+
+BufferId StageContext::weights_of(std::optional<int> layer, ParameterKind kind) const {
+  const Bucket& bucket = bucket_of(layer, kind);
+  if (!gathers_parameters(bucket)) {
+    return bucket.parameters_buffer;
+  }
+  check(gathered(bucket).has_value(), "parameters are gathered before they are used");
+  return *gathered(bucket);
+}
+
+BufferId StageContext::gradients_of(const Bucket& bucket) {
+  if (!shards_gradients(bucket)) {
+    return bucket.gradients_buffer;
+  }
+  std::optional<BufferId>& whole = whole_gradients_[bucket.id.at()];
+  if (!whole) {
+    whole = build.transient(BufferContent::kGradients, MemoryCause::kGathered, bucket.elements, layout.gradient_type);
+  }
+  return *whole;
+}
+
+std::optional<BufferId> StageContext::take_whole_gradients(const Bucket& bucket) {
+  std::optional<BufferId> whole;
+  std::swap(whole, whole_gradients_[bucket.id.at()]);
+  if (whole) {
+    // The next micro-batch's are fresh ones.
+    for (const BucketParameter& placed : bucket.parameters) {
+      std::erase(written_, std::pair(static_cast<int>(placed.parameter.kind), placed.parameter.layer.value_or(-1)));
+    }
+  }
+  return whole;
 }
 
 InstructionId StageContext::compute(InstructionKind kind, SegmentId segment, const Place& place,
@@ -106,14 +160,16 @@ void StageContext::weight_gradient(SegmentId segment, const Place& place, Parame
                                    std::vector<BufferId> reads) {
   const Bucket& bucket = bucket_of(place.layer, kind);
   // The head of a tied model adds to the embedding's gradient, which is one tensor with two writers.
-  const bool tied_head = kind == ParameterKind::kHead && plan.model.tied_embeddings;
+  const bool tied_head = kind == ParameterKind::kHead && shares_table();
   const std::pair<int, int> tensor{static_cast<int>(tied_head ? ParameterKind::kEmbedding : kind),
                                    place.layer.value_or(-1)};
   const bool seen = std::find(written_.begin(), written_.end(), tensor) != written_.end();
   if (!seen) {
     written_.push_back(tensor);
   }
-  reads.push_back(bucket.parameters_buffer);
+  if (!gathers_parameters(bucket)) {
+    reads.push_back(bucket.parameters_buffer);
+  }
   build.add({.kind = InstructionKind::kBackwardWeight,
              .microbatch = place.microbatch,
              .chunk = place.chunk,
@@ -122,7 +178,7 @@ void StageContext::weight_gradient(SegmentId segment, const Place& place, Parame
              .bucket = bucket.id,
              .accumulate = seen,
              .reads = std::move(reads),
-             .writes = {bucket.gradients_buffer}});
+             .writes = {gradients_of(bucket)}});
 }
 
 Communication StageContext::tensor_collective(CommunicationKind kind, std::int64_t elements) const {
@@ -130,6 +186,26 @@ Communication StageContext::tensor_collective(CommunicationKind kind, std::int64
   const auto algorithm = choose_algorithm(kind, bytes, layout.tensor, false);
   return make_collective(kind, algorithm, group_id(GroupKind::kTensor), even_boundaries(elements, layout.tensor),
                          key.tensor_index, layout.communication_type);
+}
+
+Communication StageContext::group_collective(GroupKind group, int members, CommunicationKind kind,
+                                             std::int64_t elements) const {
+  const DataType type = layout.communication_type;
+  return make_collective(kind, choose_algorithm(kind, elements * size_of(type), members, false), group_id(group),
+                         even_boundaries(elements, members), 0, type);
+}
+
+InstructionId StageContext::communicate(InstructionKind kind, Stream stream, const Place& place,
+                                        std::vector<BufferId> reads, std::vector<BufferId> writes,
+                                        Communication communication) {
+  return build.add({.kind = kind,
+                    .stream = stream,
+                    .microbatch = place.microbatch,
+                    .chunk = place.chunk,
+                    .layer = place.layer,
+                    .reads = std::move(reads),
+                    .writes = std::move(writes),
+                    .communication = std::move(communication)});
 }
 
 BufferId StageContext::reduce_partial(BufferId partial, const Place& place, BufferContent content, MemoryCause cause) {

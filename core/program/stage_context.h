@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/plan/plan.h"
+#include "core/program/gradient_group.h"
 #include "core/program/role_builder.h"
 #include "core/program/stage.h"
 #include "core/program/stage_generator.h"
@@ -39,11 +40,25 @@ class StageContext {
   BufferId sums;
   std::vector<std::vector<BufferId>> states;  // optimizer's buffers, by bucket
 
+  // Whether parameters lie in shards and are gathered for use; gradients in shards, and reduced every micro-batch.
+  bool gathers_parameters(const Bucket& bucket) const;
+  bool shards_gradients(const Bucket& bucket) const;
+  // A tied table that this stage uses at both ends.
+  bool shares_table() const;
+
   // Elements of a bucket that this rank reduces and sums the squares of; those that it updates.
   IndexRange owned_range(const Bucket& bucket) const;
   IndexRange updated_range(const Bucket& bucket) const;
   // The bucket that holds this kind of parameter of a layer (or of none). A bug if the stage has no such.
   const Bucket& bucket_of(std::optional<int> layer, ParameterKind kind) const;
+  // What a pass reads to use them: the bucket's parameters, gathered ones where they lie in shards.
+  BufferId weights_of(std::optional<int> layer, ParameterKind kind) const;
+  void set_gathered(const Bucket& bucket, std::optional<BufferId> buffer) { gathered_[bucket.id.at()] = buffer; }
+  std::optional<BufferId> gathered(const Bucket& bucket) const { return gathered_[bucket.id.at()]; }
+  // Where a micro-batch's gradients go: the bucket's own, or whole ones that live until they are scattered.
+  BufferId gradients_of(const Bucket& bucket);
+  // The whole gradients, scattered now; nothing where they never were apart.
+  std::optional<BufferId> take_whole_gradients(const Bucket& bucket);
 
   BufferId activation(BufferContent content, std::int64_t elements, MemoryCause cause = MemoryCause::kActivations);
   std::int64_t stream_elements() const;  // of the residual stream on this rank
@@ -55,6 +70,10 @@ class StageContext {
   void weight_gradient(SegmentId segment, const Place& place, ParameterKind kind, std::vector<BufferId> reads);
 
   Communication tensor_collective(CommunicationKind kind, std::int64_t elements) const;
+  // In the wire's type; sizes are even over the group, of which this rank may be any.
+  Communication group_collective(GroupKind group, int members, CommunicationKind kind, std::int64_t elements) const;
+  InstructionId communicate(InstructionKind kind, Stream stream, const Place& place, std::vector<BufferId> reads,
+                            std::vector<BufferId> writes, Communication communication);
   // g forward and f backward: partial sums over tp become whole. Under sequence parallelism each rank keeps
   // its share of the tokens. Returns the buffer that holds the result.
   BufferId reduce_partial(BufferId partial, const Place& place, BufferContent content, MemoryCause cause);
@@ -63,7 +82,9 @@ class StageContext {
 
  private:
   void make_persistent_buffers();
-  std::vector<std::pair<int, int>> written_;  // tensors with a gradient so far: kind, layer
+  std::vector<std::pair<int, int>> written_;              // tensors with a gradient so far: kind, layer
+  std::vector<std::optional<BufferId>> gathered_;         // by bucket
+  std::vector<std::optional<BufferId>> whole_gradients_;  // by bucket
 };
 
 }  // namespace trainyard

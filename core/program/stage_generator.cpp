@@ -1,10 +1,15 @@
 #include "core/program/stage_generator.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
+#include "core/error.h"
 #include "core/layout/tensor_sharding.h"
+#include "core/model/layer_shape.h"
 #include "core/program/gradient_update.h"
+#include "core/program/layer_generator.h"
+#include "core/program/parameter_gather.h"
 #include "core/program/pipeline_transfers.h"
 #include "core/program/stage_context.h"
 #include "core/program/wire.h"
@@ -14,25 +19,29 @@ namespace trainyard {
 
 namespace {
 
-// What forward leaves for the backward of one layer.
-struct LayerStash {
-  BufferId residual;  // input of the attention norm
-  BufferId attention_normed, attention_rstd, qkv, attention, log_sum_exp;
-  BufferId mlp_residual, mlp_normed, mlp_rstd, gate_up, activated;
-};
-
 struct ChunkStash {
   std::map<std::int64_t, LayerStash> layers;
-  // Under full recomputation: what each layer's forward starts from.
+  // Of layers that are run again: what their forward starts from.
   std::map<std::int64_t, BufferId> layer_input;
   BufferId final_residual, final_normed, final_rstd, logits;
   std::optional<BufferId> sent;
 };
 
+// Whether the schedule runs weight gradients in slots of their own.
+bool weights_apart(ScheduleKind kind) {
+  return kind == ScheduleKind::kZeroBubbleH1 || kind == ScheduleKind::kZeroBubbleH2 ||
+         kind == ScheduleKind::kZeroBubbleV || kind == ScheduleKind::kDualPipe;
+}
+
 class StageGenerator {
  public:
   StageGenerator(const Plan& plan, RoleKey key, SegmentTable& table, Role& role)
-      : stage_(plan, key, table, role), pipeline_(stage_), gradients_(stage_) {}
+      : stage_(plan, key, table, role),
+        weights_(weights_apart(plan.layout.schedule)),
+        layers_(stage_, weights_),
+        gather_(stage_),
+        pipeline_(stage_),
+        gradients_(stage_) {}
 
   void generate(ProgramKind kind) {
     const Layout& layout = stage_.layout;
@@ -40,8 +49,10 @@ class StageGenerator {
                                            static_cast<int>(layout.accumulation))) {
       if (slot.kind == SlotKind::kForward) {
         forward(slot);
-      } else if (slot.kind == SlotKind::kBackwardInput && kind == ProgramKind::kTraining) {
-        backward(slot);  // with the weight half, which the schedule puts right behind it
+      } else if (kind == ProgramKind::kTraining && slot.kind == SlotKind::kBackwardInput) {
+        backward(slot);  // with the weight half where the schedule puts that right behind it
+      } else if (kind == ProgramKind::kTraining) {
+        weights_.run(slot.microbatch, slot.chunk);
       }
     }
     if (kind == ProgramKind::kTraining) {
@@ -54,235 +65,274 @@ class StageGenerator {
   }
 
  private:
+  const Chunk& chunk_of(const Slot& slot) const { return stage_.chunks[static_cast<std::size_t>(slot.chunk)]; }
+  std::optional<ChunkPlace> next(const Place& place) const {
+    return next_place(stage_.layout.schedule, stage_.layout.pipeline, stage_.layout.chunks_per_stage,
+                      {stage_.key.stage, place.chunk});
+  }
+  std::optional<ChunkPlace> previous(const Place& place) const {
+    return previous_place(stage_.layout.schedule, stage_.layout.pipeline, stage_.layout.chunks_per_stage,
+                          {stage_.key.stage, place.chunk});
+  }
+
+  bool runs_again(const Chunk& chunk, std::int64_t layer) const {
+    return stage_.layout.recompute == Recompute::kFull &&
+           (layer - chunk.layers.begin) % stage_.layout.recompute_every == 0;
+  }
+
+  std::vector<const Bucket*> end_buckets(const Chunk& chunk, bool head) const {
+    std::vector<const Bucket*> used;
+    if (head && chunk.has_head) {
+      used = {&stage_.bucket_of(std::nullopt, ParameterKind::kFinalNorm),
+              &stage_.bucket_of(std::nullopt, ParameterKind::kHead)};
+    } else if (!head && chunk.embeds) {
+      used = {&stage_.bucket_of(std::nullopt, ParameterKind::kEmbedding)};
+    }
+    return used;
+  }
+
+  // What a pass of the chunk gathers, in its order.
+  void begin_pass(const Chunk& chunk, const Place& place, bool backward) {
+    std::vector<const Bucket*> order = end_buckets(chunk, backward);
+    const auto append = [&](const std::vector<const Bucket*>& unit) {
+      order.insert(order.end(), unit.begin(), unit.end());
+    };
+    for (std::int64_t i = 0; i < chunk.layers.size(); ++i) {
+      append(layers_.buckets(backward ? chunk.layers.end - 1 - i : chunk.layers.begin + i));
+    }
+    if (!backward) {
+      append(end_buckets(chunk, true));
+    }
+    gather_.begin_pass(place, order);
+  }
+
   void forward(const Slot& slot) {
-    const Chunk& chunk = stage_.chunks[static_cast<std::size_t>(slot.chunk)];
+    const Chunk& chunk = chunk_of(slot);
     ChunkStash& stash = stash_[{slot.microbatch, slot.chunk}];
     Place place{slot.microbatch, slot.chunk, std::nullopt};
+    begin_pass(chunk, place, false);
     BufferId residual = chunk_input(chunk, place);
     std::optional<BufferId> branch;
     for (std::int64_t layer = chunk.layers.begin; layer < chunk.layers.end; ++layer) {
       place.layer = static_cast<int>(layer);
+      gather_.use(layers_.buckets(layer));
       LayerStash kept;
-      branch = forward_layer(InstructionKind::kForward, place, residual, branch, kept);
+      branch = layers_.forward(InstructionKind::kForward, place, residual, branch, kept);
       stash.layer_input[layer] = kept.residual;
       residual = kept.mlp_residual;
-      if (stage_.layout.recompute == Recompute::kNone) {
+      if (!runs_again(chunk, layer)) {
         stash.layers[layer] = kept;
       }
     }
     place.layer = std::nullopt;
     if (chunk.has_head) {
-      forward_head(place, residual, *branch, stash);
+      gather_.use(end_buckets(chunk, true));
+      forward_head(place, residual, branch, stash);
     } else {
-      const BufferId out =
-          stage_.activation(BufferContent::kResidual, stage_.stream_elements(), MemoryCause::kBoundary);
-      stage_.compute(InstructionKind::kForward, stage_.segments.residual, place, {residual, *branch}, {out});
-      pipeline_.transfer(InstructionKind::kSend, Stream::kSendForward, place, out, chunk.number + 1);
-      stash.sent = out;
+      hand_on(place, residual, branch, stash);
     }
+    gather_.end_pass();
+  }
+
+  // The chunk's result to the next one, on another stage or on this.
+  void hand_on(const Place& place, BufferId residual, std::optional<BufferId> branch, ChunkStash& stash) {
+    BufferId out = residual;
+    if (branch) {
+      out = stage_.activation(BufferContent::kResidual, stage_.stream_elements(), MemoryCause::kBoundary);
+      stage_.compute(InstructionKind::kForward, stage_.segments.residual, place, {residual, *branch}, {out});
+    }
+    const ChunkPlace to = next(place).value();
+    if (to.stage == stage_.key.stage) {
+      handed_[{place.microbatch, to.chunk}] = out;
+      return;
+    }
+    pipeline_.transfer(InstructionKind::kSend, Stream::kSendForward, place, out, to);
+    stash.sent = out;
   }
 
   BufferId chunk_input(const Chunk& chunk, const Place& place) {
-    if (!chunk.embeds) {
-      const BufferId received =
-          stage_.activation(BufferContent::kResidual, stage_.stream_elements(), MemoryCause::kBoundary);
-      const InstructionId recv =
-          pipeline_.transfer(InstructionKind::kRecv, Stream::kRecvForward, place, received, chunk.number - 1);
-      pipeline_.release_sent_gradients(recv, place, chunk.number - 1);
-      return received;
+    if (chunk.embeds) {
+      gather_.use(end_buckets(chunk, false));
+      const BufferId partial = stage_.activation(BufferContent::kResidual, stage_.full_elements());
+      stage_.compute(InstructionKind::kForward, stage_.segments.embedding, place,
+                     {*stage_.tokens, stage_.weights_of(std::nullopt, ParameterKind::kEmbedding)}, {partial});
+      return stage_.reduce_partial(partial, place, BufferContent::kResidual, MemoryCause::kActivations);
     }
-    const BufferId partial = stage_.activation(BufferContent::kResidual, stage_.full_elements());
-    const Bucket& bucket = stage_.bucket_of(std::nullopt, ParameterKind::kEmbedding);
-    stage_.compute(InstructionKind::kForward, stage_.segments.embedding, place,
-                   {*stage_.tokens, bucket.parameters_buffer}, {partial});
-    return stage_.reduce_partial(partial, place, BufferContent::kResidual, MemoryCause::kActivations);
-  }
-
-  // residual += branch, normed. Returns the residual that the norm's backward will need.
-  BufferId forward_norm(InstructionKind kind, const Place& place, ParameterKind weight, BufferId residual,
-                        std::optional<BufferId> branch, SegmentId with_branch, BufferId& normed, BufferId& rstd) {
-    normed = stage_.activation(BufferContent::kNormed, stage_.stream_elements());
-    rstd = stage_.activation(BufferContent::kRstd, stage_.segments.shape.norm_tokens);
-    const BufferId weights = stage_.bucket_of(place.layer, weight).parameters_buffer;
-    if (!branch) {
-      stage_.compute(kind, stage_.segments.first_norm, place, {residual, weights}, {normed, rstd});
-      return residual;
+    const ChunkPlace from = previous(place).value();
+    if (from.stage == stage_.key.stage) {
+      return handed_.at({place.microbatch, place.chunk});
     }
-    const BufferId sum = stage_.activation(BufferContent::kResidual, stage_.stream_elements());
-    stage_.compute(kind, with_branch, place, {residual, *branch, weights}, {sum, normed, rstd});
-    return sum;
+    const BufferId received =
+        stage_.activation(BufferContent::kResidual, stage_.stream_elements(), MemoryCause::kBoundary);
+    const InstructionId recv = pipeline_.transfer(InstructionKind::kRecv, Stream::kRecvForward, place, received, from);
+    pipeline_.release_sent_gradients(recv, place, from);
+    return received;
   }
 
-  // Returns the mlp's output, to be added by whatever norm comes next.
-  BufferId forward_layer(InstructionKind kind, const Place& place, BufferId residual, std::optional<BufferId> branch,
-                         LayerStash& kept) {
+  void forward_head(const Place& place, BufferId residual, std::optional<BufferId> branch, ChunkStash& stash) {
     const SegmentShape& s = stage_.segments.shape;
-    const BufferId weights = stage_.bucket_of(place.layer, ParameterKind::kQuery).parameters_buffer;
-    kept.residual = forward_norm(kind, place, ParameterKind::kAttentionNorm, residual, branch, stage_.segments.norm,
-                                 kept.attention_normed, kept.attention_rstd);
-    kept.qkv = stage_.activation(BufferContent::kQkv, s.tokens * s.qkv_width());
-    kept.attention = stage_.activation(BufferContent::kAttention, s.tokens * s.attention_width());
-    kept.log_sum_exp = stage_.activation(BufferContent::kLogSumExp, s.tokens * s.heads);
-    BufferId out = stage_.activation(BufferContent::kBranch, stage_.full_elements());
-    BufferId input =
-        stage_.gather_shares(kept.attention_normed, place, BufferContent::kNormed, MemoryCause::kWorkspace);
-    stage_.compute(kind, stage_.segments.attention, place, {input, weights},
-                   {kept.qkv, kept.attention, kept.log_sum_exp, out});
-    out = stage_.reduce_partial(out, place, BufferContent::kBranch, MemoryCause::kActivations);
-
-    kept.mlp_residual = forward_norm(kind, place, ParameterKind::kMlpNorm, kept.residual, out, stage_.segments.norm,
-                                     kept.mlp_normed, kept.mlp_rstd);
-    kept.gate_up = stage_.activation(BufferContent::kGateUp, 2 * s.tokens * s.feed_forward);
-    kept.activated = stage_.activation(BufferContent::kActivated, s.tokens * s.feed_forward);
-    out = stage_.activation(BufferContent::kBranch, stage_.full_elements());
-    input = stage_.gather_shares(kept.mlp_normed, place, BufferContent::kNormed, MemoryCause::kWorkspace);
-    stage_.compute(kind, stage_.segments.mlp, place, {input, weights}, {kept.gate_up, kept.activated, out});
-    return stage_.reduce_partial(out, place, BufferContent::kBranch, MemoryCause::kActivations);
-  }
-
-  void forward_head(const Place& place, BufferId residual, BufferId branch, ChunkStash& stash) {
-    const SegmentShape& s = stage_.segments.shape;
-    stash.final_residual = forward_norm(InstructionKind::kForward, place, ParameterKind::kFinalNorm, residual, branch,
-                                        stage_.segments.final_norm, stash.final_normed, stash.final_rstd);
+    stash.final_residual =
+        layers_.forward_norm(InstructionKind::kForward, place, ParameterKind::kFinalNorm, residual, branch,
+                             stage_.segments.final_norm, stash.final_normed, stash.final_rstd);
     const BufferId input =
         stage_.gather_shares(stash.final_normed, place, BufferContent::kNormed, MemoryCause::kWorkspace);
     stash.logits = stage_.activation(BufferContent::kLogits, s.tokens * s.vocabulary, MemoryCause::kLogits);
     const BufferId statistics = stage_.build.transient(BufferContent::kStatistics, MemoryCause::kWorkspace,
                                                        s.tensor_size * s.tokens * 3, DataType::kFp32);
-    const BufferId weights = stage_.bucket_of(std::nullopt, ParameterKind::kHead).parameters_buffer;
+    const BufferId weights = stage_.weights_of(std::nullopt, ParameterKind::kHead);
     stage_.compute(InstructionKind::kForward, stage_.segments.head, place, {input, *stage_.targets, weights},
                    {stash.logits, statistics});
     if (stage_.layout.tensor > 1) {
       const std::int64_t elements = s.tensor_size * s.tokens * 3;
       const auto algorithm = choose_algorithm(CommunicationKind::kAllGather, elements * 4, stage_.layout.tensor, false);
-      stage_.build.add(
-          {.kind = InstructionKind::kGather,
-           .stream = Stream::kTensor,
-           .microbatch = place.microbatch,
-           .chunk = place.chunk,
-           .reads = {statistics},
-           .writes = {statistics},
-           .communication = make_collective(CommunicationKind::kAllGather, algorithm, group_id(GroupKind::kTensor),
-                                            even_boundaries(elements, stage_.layout.tensor), stage_.key.tensor_index,
-                                            DataType::kFp32)});
+      stage_.communicate(
+          InstructionKind::kGather, Stream::kTensor, place, {statistics}, {statistics},
+          make_collective(CommunicationKind::kAllGather, algorithm, group_id(GroupKind::kTensor),
+                          even_boundaries(elements, stage_.layout.tensor), stage_.key.tensor_index, DataType::kFp32));
     }
     stage_.compute(InstructionKind::kForward, stage_.segments.loss, place, {stash.logits, *stage_.targets, statistics},
                    {stash.logits, stage_.sums});
   }
 
   void backward(const Slot& slot) {
-    const Chunk& chunk = stage_.chunks[static_cast<std::size_t>(slot.chunk)];
+    const Chunk& chunk = chunk_of(slot);
     ChunkStash& stash = stash_[{slot.microbatch, slot.chunk}];
     Place place{slot.microbatch, slot.chunk, std::nullopt};
+    begin_pass(chunk, place, true);
     BufferId gradient;
     if (chunk.has_head) {
+      gather_.use(end_buckets(chunk, true));
       gradient = backward_head(place, stash);
-      gradients_.finish_tensors(slot, {ParameterKind::kFinalNorm, ParameterKind::kHead}, std::nullopt);
+      finish(slot, {ParameterKind::kFinalNorm, ParameterKind::kHead}, std::nullopt);
     } else {
-      gradient = stage_.activation(BufferContent::kResidualGrad, stage_.stream_elements(), MemoryCause::kGradientFlow);
-      const InstructionId received =
-          pipeline_.transfer(InstructionKind::kRecv, Stream::kRecvBackward, place, gradient, chunk.number + 1);
-      // Its gradient has come back, so the activation was received: nobody will wait for that send.
-      stage_.build.hold(*stash.sent, received);
+      gradient = gradient_input(place, stash);
     }
     for (std::int64_t layer = chunk.layers.end - 1; layer >= chunk.layers.begin; --layer) {
       place.layer = static_cast<int>(layer);
-      if (stage_.layout.recompute == Recompute::kFull) {
+      gather_.use(layers_.buckets(layer));
+      if (runs_again(chunk, layer)) {
         LayerStash again;
-        forward_layer(InstructionKind::kRecompute, place, stash.layer_input.at(layer), std::nullopt, again);
+        layers_.forward(InstructionKind::kRecompute, place, stash.layer_input.at(layer), std::nullopt, again);
         stash.layers[layer] = again;
       }
-      backward_layer(place, gradient, stash.layers.at(layer));
+      gradient = layers_.backward(place, gradient, stash.layers.at(layer), layer == chunk.layers.begin);
       stash.layers.erase(layer);
-      gradients_.finish_tensors(slot, {ParameterKind::kQuery}, place.layer);
+      finish(slot, {ParameterKind::kQuery}, place.layer);
+      if (stage_.segments.layer(layer).experts) {
+        finish(slot, {ParameterKind::kDown}, place.layer);
+      }
     }
     place.layer = std::nullopt;
+    gather_.end_pass();
     if (chunk.embeds) {
-      const BufferId whole =
-          stage_.gather_shares(gradient, place, BufferContent::kResidualGrad, MemoryCause::kGradientFlow);
-      stage_.weight_gradient(stage_.segments.embedding, place, ParameterKind::kEmbedding, {*stage_.tokens, whole});
-      gradients_.finish_tensors(slot, {ParameterKind::kEmbedding}, std::nullopt);
+      backward_embedding(slot, place, gradient);
     } else {
-      pipeline_.transfer(InstructionKind::kSend, Stream::kSendBackward, place, gradient, chunk.number - 1);
-      pipeline_.hold_sent_gradient(gradient, place, chunk.number - 1);
+      hand_back(place, gradient);
     }
     stash_.erase({slot.microbatch, slot.chunk});
   }
 
-  BufferId backward_head(const Place& place, ChunkStash& stash) {
-    const BufferId weights = stage_.bucket_of(std::nullopt, ParameterKind::kHead).parameters_buffer;
+  // Behind the weight gradients themselves, whenever those run.
+  void finish(const Slot& slot, std::vector<ParameterKind> kinds, std::optional<int> layer) {
+    weights_.add({slot.microbatch, slot.chunk, layer},
+                 [this, slot, kinds = std::move(kinds), layer] { gradients_.finish_tensors(slot, kinds, layer); });
+  }
+
+  BufferId gradient_input(const Place& place, const ChunkStash& stash) {
+    const ChunkPlace from = next(place).value();
+    if (from.stage == stage_.key.stage) {
+      return handed_back_.at({place.microbatch, place.chunk});
+    }
+    const BufferId gradient =
+        stage_.activation(BufferContent::kResidualGrad, stage_.stream_elements(), MemoryCause::kGradientFlow);
+    const InstructionId received =
+        pipeline_.transfer(InstructionKind::kRecv, Stream::kRecvBackward, place, gradient, from);
+    // Its gradient has come back, so the activation was received: nobody will wait for that send.
+    stage_.build.hold(*stash.sent, received);
+    return gradient;
+  }
+
+  void hand_back(const Place& place, BufferId gradient) {
+    const ChunkPlace to = previous(place).value();
+    if (to.stage == stage_.key.stage) {
+      handed_back_[{place.microbatch, to.chunk}] = gradient;
+      return;
+    }
+    pipeline_.transfer(InstructionKind::kSend, Stream::kSendBackward, place, gradient, to);
+    pipeline_.hold_sent_gradient(gradient, place, to);
+  }
+
+  void backward_embedding(const Slot& slot, const Place& place, BufferId gradient) {
+    weights_.add(place, [this, place, gradient] {
+      const BufferId whole =
+          stage_.gather_shares(gradient, place, BufferContent::kResidualGrad, MemoryCause::kGradientFlow);
+      stage_.weight_gradient(stage_.segments.embedding, place, ParameterKind::kEmbedding, {*stage_.tokens, whole});
+    });
+    finish(slot, {ParameterKind::kEmbedding}, std::nullopt);
+  }
+
+  BufferId backward_head(const Place& place, const ChunkStash& stash) {
+    const BufferId weights = stage_.weights_of(std::nullopt, ParameterKind::kHead);
     BufferId normed_grad =
         stage_.activation(BufferContent::kNormedGrad, stage_.full_elements(), MemoryCause::kGradientFlow);
     stage_.compute(InstructionKind::kBackwardInput, stage_.segments.head, place, {stash.logits, weights},
                    {normed_grad});
     normed_grad = stage_.reduce_partial(normed_grad, place, BufferContent::kNormedGrad, MemoryCause::kGradientFlow);
-    const BufferId normed =
-        stage_.gather_shares(stash.final_normed, place, BufferContent::kNormed, MemoryCause::kWorkspace);
-    stage_.weight_gradient(stage_.segments.head, place, ParameterKind::kHead, {stash.logits, normed});
+    weights_.add(place, [this, place, logits = stash.logits, final_normed = stash.final_normed] {
+      const BufferId normed =
+          stage_.gather_shares(final_normed, place, BufferContent::kNormed, MemoryCause::kWorkspace);
+      stage_.weight_gradient(stage_.segments.head, place, ParameterKind::kHead, {logits, normed});
+    });
     const BufferId gradient =
         stage_.activation(BufferContent::kResidualGrad, stage_.stream_elements(), MemoryCause::kGradientFlow);
-    const BufferId norm_weights = stage_.bucket_of(std::nullopt, ParameterKind::kFinalNorm).parameters_buffer;
     stage_.compute(InstructionKind::kBackwardInput, stage_.segments.final_norm, place,
-                   {normed_grad, stash.final_residual, stash.final_rstd, norm_weights}, {gradient});
-    stage_.weight_gradient(stage_.segments.final_norm, place, ParameterKind::kFinalNorm,
-                           {normed_grad, stash.final_residual, stash.final_rstd});
+                   {normed_grad, stash.final_residual, stash.final_rstd,
+                    stage_.weights_of(std::nullopt, ParameterKind::kFinalNorm)},
+                   {gradient});
+    weights_.add(place, [this, place, normed_grad, residual = stash.final_residual, rstd = stash.final_rstd] {
+      stage_.weight_gradient(stage_.segments.final_norm, place, ParameterKind::kFinalNorm,
+                             {normed_grad, residual, rstd});
+    });
     return gradient;
   }
 
-  void backward_norm(const Place& place, ParameterKind weight, SegmentId segment, BufferId normed_grad,
-                     BufferId residual, BufferId rstd, BufferId gradient) {
-    const BufferId weights = stage_.bucket_of(place.layer, weight).parameters_buffer;
-    stage_.compute(InstructionKind::kBackwardInput, segment, place, {normed_grad, residual, rstd, gradient, weights},
-                   {gradient});
-    stage_.weight_gradient(segment, place, weight, {normed_grad, residual, rstd});
-  }
-
-  // gradient: of the residual stream behind the layer, turned in place into that before it.
-  void backward_layer(const Place& place, BufferId gradient, const LayerStash& kept) {
-    const SegmentShape& s = stage_.segments.shape;
-    const BufferId weights = stage_.bucket_of(place.layer, ParameterKind::kQuery).parameters_buffer;
-    const auto flow = MemoryCause::kGradientFlow;
-
-    BufferId out_grad = stage_.gather_shares(gradient, place, BufferContent::kResidualGrad, flow);
-    const BufferId activated_grad = stage_.activation(BufferContent::kActivatedGrad, s.tokens * s.feed_forward, flow);
-    const BufferId gate_up_grad = stage_.activation(BufferContent::kGateUpGrad, 2 * s.tokens * s.feed_forward, flow);
-    BufferId normed_grad = stage_.activation(BufferContent::kNormedGrad, stage_.full_elements(), flow);
-    stage_.compute(InstructionKind::kBackwardInput, stage_.segments.mlp, place, {out_grad, kept.gate_up, weights},
-                   {activated_grad, gate_up_grad, normed_grad});
-    normed_grad = stage_.reduce_partial(normed_grad, place, BufferContent::kNormedGrad, flow);
-    BufferId normed = stage_.gather_shares(kept.mlp_normed, place, BufferContent::kNormed, MemoryCause::kWorkspace);
-    stage_.weight_gradient(stage_.segments.mlp, place, ParameterKind::kGate,
-                           {out_grad, kept.activated, gate_up_grad, normed});
-    backward_norm(place, ParameterKind::kMlpNorm, stage_.segments.norm, normed_grad, kept.mlp_residual, kept.mlp_rstd,
-                  gradient);
-
-    out_grad = stage_.gather_shares(gradient, place, BufferContent::kResidualGrad, flow);
-    const BufferId attention_grad =
-        stage_.activation(BufferContent::kAttentionGrad, s.tokens * s.attention_width(), flow);
-    const BufferId qkv_grad = stage_.activation(BufferContent::kQkvGrad, s.tokens * s.qkv_width(), flow);
-    normed_grad = stage_.activation(BufferContent::kNormedGrad, stage_.full_elements(), flow);
-    stage_.compute(InstructionKind::kBackwardInput, stage_.segments.attention, place,
-                   {out_grad, kept.qkv, kept.attention, kept.log_sum_exp, weights},
-                   {attention_grad, qkv_grad, normed_grad});
-    normed_grad = stage_.reduce_partial(normed_grad, place, BufferContent::kNormedGrad, flow);
-    normed = stage_.gather_shares(kept.attention_normed, place, BufferContent::kNormed, MemoryCause::kWorkspace);
-    stage_.weight_gradient(stage_.segments.attention, place, ParameterKind::kQuery,
-                           {out_grad, kept.attention, qkv_grad, normed});
-    const bool starts_chunk = first_layer_of_chunk(place);
-    backward_norm(place, ParameterKind::kAttentionNorm,
-                  starts_chunk ? stage_.segments.first_norm : stage_.segments.norm, normed_grad, kept.residual,
-                  kept.attention_rstd, gradient);
-  }
-
-  bool first_layer_of_chunk(const Place& place) const {
-    return stage_.chunks[static_cast<std::size_t>(place.chunk)].layers.begin == *place.layer;
-  }
-
   StageContext stage_;
+  WeightPasses weights_;
+  LayerGenerator layers_;
+  ParameterGather gather_;
   PipelineTransfers pipeline_;
   GradientUpdate gradients_;
   std::map<std::pair<int, int>, ChunkStash> stash_;  // by micro-batch and local chunk
+  // From a chunk to the next or the previous one on the same stage, by micro-batch and the chunk that takes it.
+  std::map<std::pair<int, int>, BufferId> handed_;
+  std::map<std::pair<int, int>, BufferId> handed_back_;
 };
+
+LayerSegments layer_segments(const Plan& plan, const LayerShape& layer, const SegmentShape& shape, int tensor_index,
+                             SegmentTable& table) {
+  LayerSegments made;
+  made.sizes = layer_sizes(plan.model, layer, plan.layout, tensor_index, shape.norm_tokens);
+  const auto intern = [&](SegmentKind kind, bool first_block = true) {
+    return table.intern(make_layer_segment(kind, shape, made.sizes, first_block));
+  };
+  if (plan.layout.context == 1) {
+    made.attention = intern(SegmentKind::kAttention);
+  } else {
+    made.query_key_value = intern(SegmentKind::kQueryKeyValue);
+    made.own_scores = intern(SegmentKind::kScores);
+    made.other_scores = intern(SegmentKind::kScores, false);
+    made.projection = intern(SegmentKind::kProjection);
+  }
+  if (made.sizes.feed_forward) {
+    made.mlp = intern(SegmentKind::kMlp);
+  }
+  if (made.sizes.experts) {
+    made.router = intern(SegmentKind::kRouter);
+    made.experts = intern(SegmentKind::kExperts);
+    made.combine = intern(SegmentKind::kCombine);
+  }
+  return made;
+}
 
 }  // namespace
 
@@ -297,8 +347,11 @@ StageSegments stage_segments(const Plan& plan, int tensor_index, SegmentTable& t
   made.first_norm = intern(SegmentKind::kNorm);
   made.norm = intern(SegmentKind::kNorm, true);
   made.final_norm = intern(SegmentKind::kNorm, true, true);
-  made.attention = intern(SegmentKind::kAttention);
-  made.mlp = intern(SegmentKind::kMlp);
+  const ModelShape layers = model_shape(plan.model);
+  for (const LayerShape& layer : layers.kinds) {
+    made.kinds.push_back(layer_segments(plan, layer, made.shape, tensor_index, table));
+  }
+  made.kind_of_layer = layers.kind_of_layer;
   made.residual = intern(SegmentKind::kResidual);
   made.head = intern(SegmentKind::kHead);
   made.loss = intern(SegmentKind::kLoss);

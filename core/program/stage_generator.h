@@ -22,6 +22,15 @@ struct RoleKey {
   int data_index = 0;
 };
 
+// Of one kind of layer; those that it hasn't are unset.
+struct LayerSegments {
+  LayerSizes sizes;
+  std::optional<SegmentId> attention;
+  std::optional<SegmentId> mlp;  // dense, or of the shared experts
+  std::optional<SegmentId> query_key_value, own_scores, other_scores, projection;
+  std::optional<SegmentId> router, experts, combine;
+};
+
 // Segments and sizes that all slots of a stage share.
 struct StageSegments {
   SegmentShape shape;
@@ -29,11 +38,15 @@ struct StageSegments {
   SegmentId first_norm;  // nothing to add: the chunk's input is the residual stream
   SegmentId norm;
   SegmentId final_norm;
-  SegmentId attention;
-  SegmentId mlp;
+  std::vector<LayerSegments> kinds;
+  std::vector<int> kind_of_layer;
   SegmentId residual;
   SegmentId head;
   SegmentId loss;
+
+  const LayerSegments& layer(std::int64_t index) const {
+    return kinds[static_cast<std::size_t>(kind_of_layer[static_cast<std::size_t>(index)])];
+  }
 };
 StageSegments stage_segments(const Plan& plan, int tensor_index, SegmentTable& table);
 

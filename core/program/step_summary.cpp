@@ -28,6 +28,7 @@ class StageCounter {
         layout_(plan.layout),
         m_(plan.layout.accumulation),
         segments_(stage_segments(plan, 0, table)),
+        layer_(segments_.kinds.front()),
         chunks_(stage_chunks(plan.model, plan.layout, stage)),
         buckets_(stage_buckets(plan.model, plan.layout, chunks_, 0)) {
     summary_.stage = stage;
@@ -117,8 +118,8 @@ class StageCounter {
     forward(segments_.embedding, chunk.embeds ? 1 : 0);
     forward(segments_.first_norm, 1);
     forward(segments_.norm, 2 * layers - 1);
-    forward(segments_.attention, layers);
-    forward(segments_.mlp, layers);
+    forward(layer_.attention.value(), layers);
+    forward(layer_.mlp.value(), layers);
     reduce_partials((2 * layers + (chunk.embeds ? 1 : 0)) * m_, Exposure::kExposed);
     gather_shares((2 * layers + (chunk.has_head ? 1 : 0)) * m_, Exposure::kExposed);
     if (chunk.has_head) {
@@ -150,19 +151,19 @@ class StageCounter {
   void count_recompute(std::int64_t layers) {
     const auto again = [&](SegmentId id) { segment(id, InstructionKind::kRecompute, layers * m_); };
     again(segments_.first_norm);
-    again(segments_.attention);
+    again(layer_.attention.value());
     again(segments_.norm);
-    again(segments_.mlp);
+    again(layer_.mlp.value());
     reduce_partials(2 * layers * m_, Exposure::kExposed);
     gather_shares(2 * layers * m_, Exposure::kExposed);
   }
 
   void count_backward(const Chunk& chunk) {
     const std::int64_t layers = chunk.layers.size();
-    backward_input(segments_.mlp, layers);
-    backward_weight(segments_.mlp, layers, layers);
-    backward_input(segments_.attention, layers);
-    backward_weight(segments_.attention, layers, layers);
+    backward_input(layer_.mlp.value(), layers);
+    backward_weight(layer_.mlp.value(), layers, layers);
+    backward_input(layer_.attention.value(), layers);
+    backward_weight(layer_.attention.value(), layers, layers);
     backward_input(segments_.norm, 2 * layers - 1);
     backward_weight(segments_.norm, 2 * layers - 1, 2 * layers - 1);
     backward_input(segments_.first_norm, 1);
@@ -273,11 +274,27 @@ class StageCounter {
   const Layout& layout_;
   std::int64_t m_;
   StageSegments segments_;
+  LayerSegments layer_;  // all layers are alike
   std::vector<Chunk> chunks_;
   std::vector<Bucket> buckets_;
   StageSummary summary_;
   ByteCount bytes_per_chunk_;
 };
+
+// What is counted here is what an executor runs; other layouts are priced by simulator/throughput.
+void require_countable(const Plan& plan) {
+  const Layout& layout = plan.layout;
+  const bool apart = layout.schedule != ScheduleKind::kGpipe && layout.schedule != ScheduleKind::k1f1b &&
+                     layout.schedule != ScheduleKind::kInterleaved;
+  const bool cut = layout.context > 1 || layout.expert > 1 || layout.expert_tensor > 1 || layout.zero_stage > 1 ||
+                   layout.shard_group.has_value();
+  const bool tied = plan.model.tied_embeddings && layout.pipeline > 1;
+  if (apart || cut || tied || !is_llama_block(plan.model) || layout.recompute_every > 1 ||
+      !layout.chunk_layers.empty() || layout.offload != Offload{}) {
+    throw Error("a step of this layout isn't counted in closed form", "/layout",
+                "simulate it, or use one that an executor runs");
+  }
+}
 
 // All that a stage's counts depend on, but for the micro-batches in flight.
 using StageSignature = std::vector<std::int64_t>;
@@ -293,9 +310,7 @@ StageSignature signature(const std::vector<Chunk>& chunks) {
 }  // namespace
 
 StepSummary summarize(const Plan& plan) {
-  if (const auto beyond = beyond_llama_block(plan.model)) {
-    throw Error("a program has no " + *beyond + " yet", "plan#/model", "use a model of the Llama family");
-  }
+  require_countable(plan);
   StepSummary summary;
   summary.microbatches = plan.layout.accumulation;
   SegmentTable table;

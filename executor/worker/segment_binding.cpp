@@ -287,6 +287,13 @@ Action bind_segment(const BindingContext& context, const Instruction& instructio
       return bind_head(context, instruction, pass);
     case SegmentKind::kLoss:
       return bind_loss(context, instruction, pass);
+    case SegmentKind::kQueryKeyValue:
+    case SegmentKind::kScores:
+    case SegmentKind::kProjection:
+    case SegmentKind::kRouter:
+    case SegmentKind::kExperts:
+    case SegmentKind::kCombine:
+      break;  // not among the executor's capabilities
   }
   check(false, "unknown segment kind");
   return {};

@@ -9,9 +9,7 @@ namespace trainyard::simulator {
 
 namespace {
 
-bool is_transfer(const Communication& communication) {
-  return communication.kind == CommunicationKind::kSend || communication.kind == CommunicationKind::kRecv;
-}
+bool is_transfer(const Communication& communication) { return communication.peer_stage.has_value(); }
 
 CollectiveOp operation_of(CommunicationKind kind) {
   switch (kind) {

@@ -47,9 +47,7 @@ Stream other_side(Stream stream) {
   }
 }
 
-bool is_transfer(const Communication& communication) {
-  return communication.kind == CommunicationKind::kSend || communication.kind == CommunicationKind::kRecv;
-}
+bool is_transfer(const Communication& communication) { return communication.peer_stage.has_value(); }
 
 Entries collect_entries(const Role& role, std::uint32_t first) {
   Entries entries;

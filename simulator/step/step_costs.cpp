@@ -15,9 +15,7 @@ constexpr Nanoseconds kLongest = Nanoseconds{50} * 365 * 24 * 3600 * 1'000'000'0
 
 Nanoseconds bounded_nanoseconds(Seconds time) { return to_nanoseconds(min(time, to_seconds(kLongest))); }
 
-bool is_transfer(const Communication& communication) {
-  return communication.kind == CommunicationKind::kSend || communication.kind == CommunicationKind::kRecv;
-}
+bool is_transfer(const Communication& communication) { return communication.peer_stage.has_value(); }
 
 // By kind, algorithm, payload, and how many members share a node.
 class PlacedCommunication final : public CommunicationCost {

@@ -1,0 +1,188 @@
+// The segments of a layer: attention, feed-forward, and what parallelism cuts them into.
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/program/segment_shape.h"
+
+namespace trainyard {
+
+namespace {
+
+Elementwise pass_over(ElementwiseKernel kernel, std::int64_t elements, std::int64_t read, std::int64_t written,
+                      DataType type) {
+  return {kernel, elements, ByteCount(read * size_of(type)), ByteCount(written * size_of(type))};
+}
+
+Gemm product(std::int64_t m, std::int64_t n, std::int64_t k, Transpose transpose, DataType type,
+             std::int64_t batch = 1) {
+  return {.batch = batch, .m = m, .n = n, .k = k, .type = type, .transpose = transpose, .accumulate = false};
+}
+
+// Causal attention of a rank's tokens among themselves; all of the sequence's under Ulysses, for a share of the heads.
+Attention own_scores(const SegmentShape& s, const LocalAttention& a, AttentionPass pass) {
+  const bool by_heads = s.context_size > 1 && s.context_kind == ContextKind::kUlysses;
+  const std::int64_t share = by_heads ? s.context_size : 1;
+  const std::int64_t tokens = by_heads ? s.whole_sequence : s.sequence;
+  return {.sequences = s.sequences,
+          .query_heads = std::max<std::int64_t>(1, a.heads / share),
+          .key_heads = std::max<std::int64_t>(1, a.key_heads / share),
+          .queries = tokens,
+          .keys = tokens,
+          .head_size = a.key_size,
+          .mask = AttentionMask::kCausal,
+          .pass = pass,
+          .query_tile = kAttentionQueryTile,
+          .type = s.type,
+          .value_size = a.value_size == a.key_size ? 0 : a.value_size,
+          .window = a.window < tokens ? a.window : 0};
+}
+
+// Keys of other ranks that a query sees on average. A rank holds an early and a late piece of the sequence, so that all
+// see equally many: whole sequence's mean less what it sees of its own rank's.
+std::int64_t keys_elsewhere(const SegmentShape& s, const LocalAttention& a) {
+  const auto mean = [&](std::int64_t tokens) {
+    const std::int64_t w = a.window;
+    return w == 0 || w >= tokens ? tokens / 2 : w - w * w / (2 * tokens);
+  };
+  return std::max<std::int64_t>(0, mean(s.whole_sequence) - mean(s.sequence));
+}
+
+Attention other_scores(const SegmentShape& s, const LocalAttention& a, AttentionPass pass) {
+  Attention attention = own_scores(s, a, pass);
+  const std::int64_t blocks = s.context_kind == ContextKind::kRing ? s.context_size - 1 : 1;
+  attention.keys = std::max<std::int64_t>(1, keys_elsewhere(s, a) / blocks);
+  attention.mask = AttentionMask::kNone;
+  attention.window = 0;
+  return attention;
+}
+
+void add_inputs(Segment& segment, const SegmentShape& s, const LocalAttention& a) {
+  const std::int64_t t = s.tokens;
+  const std::int64_t normed = t * a.normed;
+  const std::int64_t rotated = t * a.rotated;
+  for (const LocalProduct& p : a.inputs) {
+    segment.forward.emplace_back(product(t, p.outputs, p.inputs, Transpose::kNT, s.type));
+  }
+  if (normed > 0) {
+    segment.forward.emplace_back(pass_over(ElementwiseKernel::kNormForward, normed, normed, normed, s.type));
+  }
+  if (rotated > 0) {
+    segment.forward.emplace_back(pass_over(ElementwiseKernel::kRopeForward, rotated, rotated, rotated, s.type));
+    segment.backward_input.emplace_back(pass_over(ElementwiseKernel::kRopeBackward, rotated, rotated, rotated, s.type));
+  }
+  if (normed > 0) {
+    segment.backward_input.emplace_back(
+        pass_over(ElementwiseKernel::kNormBackward, normed, 2 * normed, normed, s.type));
+  }
+  for (auto p = a.inputs.rbegin(); p != a.inputs.rend(); ++p) {
+    segment.backward_input.emplace_back(product(t, p->inputs, p->outputs, Transpose::kNN, s.type));
+    segment.backward_weight.emplace_back(product(p->outputs, p->inputs, t, Transpose::kTN, s.type));
+  }
+}
+
+Segment query_key_value(const SegmentShape& s, const LocalAttention& a) {
+  Segment segment{.kind = SegmentKind::kQueryKeyValue};
+  add_inputs(segment, s, a);
+  return segment;
+}
+
+Segment scores(const SegmentShape& s, const LocalAttention& a, bool first_block) {
+  const auto of = [&](AttentionPass pass) { return first_block ? own_scores(s, a, pass) : other_scores(s, a, pass); };
+  Segment segment{.kind = SegmentKind::kScores};
+  segment.forward = {of(AttentionPass::kForward)};
+  segment.backward_input = {of(AttentionPass::kBackward)};
+  return segment;
+}
+
+Segment projection(const SegmentShape& s, const LocalAttention& a) {
+  const std::int64_t t = s.tokens, h = a.output.outputs, width = a.output.inputs;
+  Segment segment{.kind = SegmentKind::kProjection};
+  segment.forward = {product(t, h, width, Transpose::kNT, s.type)};
+  segment.backward_input = {product(t, width, h, Transpose::kNN, s.type)};
+  segment.backward_weight = {product(h, width, t, Transpose::kTN, s.type)};
+  return segment;
+}
+
+// The three above in one, where no rank of a context-parallel group stands between them.
+Segment attention(const SegmentShape& s, const LocalAttention& a) {
+  const Segment inputs = query_key_value(s, a);
+  const Segment middle = scores(s, a, true);
+  const Segment outputs = projection(s, a);
+  Segment segment{.kind = SegmentKind::kAttention};
+  const auto join = [](std::vector<Operation>& to, std::initializer_list<const std::vector<Operation>*> parts) {
+    for (const std::vector<Operation>* part : parts) {
+      to.insert(to.end(), part->begin(), part->end());
+    }
+  };
+  join(segment.forward, {&inputs.forward, &middle.forward, &outputs.forward});
+  join(segment.backward_input, {&outputs.backward_input, &middle.backward_input, &inputs.backward_input});
+  join(segment.backward_weight, {&outputs.backward_weight, &inputs.backward_weight});
+  return segment;
+}
+
+// `batch` feed-forwards of t tokens each. A plain activation is priced as the gated one's kernel, by its bytes.
+Segment feed_forward(SegmentKind kind, std::int64_t t, const LocalFeedForward& ff, DataType type, std::int64_t batch) {
+  const std::int64_t h = ff.hidden, f = ff.width, up = ff.up_width();
+  const std::int64_t n = batch * t * f;
+  const std::int64_t inputs = ff.gated ? 2 : 1;
+  Segment segment{.kind = kind};
+  segment.forward = {product(t, up, h, Transpose::kNT, type, batch),
+                     pass_over(ElementwiseKernel::kSwigluForward, n, inputs * n, n, type),
+                     product(t, h, f, Transpose::kNT, type, batch)};
+  segment.backward_input = {product(t, f, h, Transpose::kNN, type, batch),
+                            pass_over(ElementwiseKernel::kSwigluBackward, n, (inputs + 1) * n, inputs * n, type),
+                            product(t, h, up, Transpose::kNN, type, batch)};
+  segment.backward_weight = {product(h, f, t, Transpose::kTN, type, batch),
+                             product(up, h, t, Transpose::kTN, type, batch)};
+  return segment;
+}
+
+Segment router(const SegmentShape& s, const LocalExperts& e) {
+  const std::int64_t t = e.tokens, h = s.hidden, logits = t * e.experts, moved = e.routed() * h;
+  Segment segment{.kind = SegmentKind::kRouter};
+  segment.forward = {product(t, e.experts, h, Transpose::kNT, s.type),
+                     pass_over(ElementwiseKernel::kLossStatistics, logits, logits, 0, s.type),
+                     pass_over(ElementwiseKernel::kCopy, moved, t * h, moved, s.type)};
+  segment.backward_input = {pass_over(ElementwiseKernel::kCopy, moved, moved, t * h, s.type),
+                            pass_over(ElementwiseKernel::kLossGradient, logits, logits, logits, s.type),
+                            product(t, h, e.experts, Transpose::kNN, s.type)};
+  segment.backward_weight = {product(e.experts, h, t, Transpose::kTN, s.type)};
+  return segment;
+}
+
+Segment combine(const SegmentShape& s, const LocalExperts& e, bool shared) {
+  const std::int64_t n = e.tokens * s.hidden, moved = e.routed() * s.hidden;
+  Segment segment{.kind = SegmentKind::kCombine};
+  segment.forward = {pass_over(ElementwiseKernel::kAdd, moved, moved + (shared ? n : 0), n, s.type)};
+  segment.backward_input = {pass_over(ElementwiseKernel::kCopy, moved, n + moved, moved, s.type)};
+  return segment;
+}
+
+}  // namespace
+
+Segment make_layer_segment(SegmentKind kind, const SegmentShape& shape, const LayerSizes& layer, bool first_block) {
+  switch (kind) {
+    case SegmentKind::kAttention:
+      return attention(shape, layer.attention);
+    case SegmentKind::kQueryKeyValue:
+      return query_key_value(shape, layer.attention);
+    case SegmentKind::kScores:
+      return scores(shape, layer.attention, first_block);
+    case SegmentKind::kProjection:
+      return projection(shape, layer.attention);
+    case SegmentKind::kMlp:
+      return feed_forward(kind, shape.tokens, layer.feed_forward.value(), shape.type, 1);
+    case SegmentKind::kExperts:
+      return feed_forward(kind, layer.experts.value().busiest, layer.experts->expert, shape.type, layer.experts->here);
+    case SegmentKind::kRouter:
+      return router(shape, layer.experts.value());
+    case SegmentKind::kCombine:
+      return combine(shape, layer.experts.value(), layer.feed_forward.has_value());
+    default:
+      break;
+  }
+  check(false, "not a segment of a layer");
+  return {};
+}
+
+}  // namespace trainyard
