@@ -29,7 +29,7 @@ std::vector<const Bucket*> LayerGenerator::buckets(std::int64_t layer) const {
   const auto index = static_cast<int>(layer);
   std::vector<const Bucket*> used{&stage_.bucket_of(index, ParameterKind::kQuery)};
   if (stage_.segments.layer(layer).experts) {
-    used.push_back(&stage_.bucket_of(index, ParameterKind::kDown));
+    used.push_back(&stage_.bucket_of(index, ParameterKind::kExpertDown));
   }
   return used;
 }
@@ -366,7 +366,7 @@ BufferId LayerGenerator::forward_experts(InstructionKind kind, const Place& plac
   const std::int64_t hidden = stage_.segments.shape.hidden;
   kept.routing = stage_.activation(BufferContent::kRouting, sizes.routed());
   const BufferId ordered = stage_.activation(BufferContent::kRouted, sizes.routed() * hidden);
-  stage_.compute(kind, *segments.router, place, {kept.mlp_normed, stage_.weights_of(place.layer, ParameterKind::kUp)},
+  stage_.compute(kind, *segments.router, place, {kept.mlp_normed, stage_.weights_of(place.layer, ParameterKind::kRouter)},
                  {*kept.routing, ordered});
   kept.routed = send_to_experts(place, ordered, BufferContent::kRouted);
   std::optional<BufferId> shared;
@@ -376,7 +376,7 @@ BufferId LayerGenerator::forward_experts(InstructionKind kind, const Place& plac
   kept.expert_gate_up = stage_.activation(BufferContent::kGateUp, sizes.received() * sizes.expert.up_width());
   kept.expert_activated = stage_.activation(BufferContent::kActivated, sizes.received() * sizes.expert.width);
   const BufferId made = stage_.activation(BufferContent::kRouted, sizes.received() * hidden);
-  stage_.compute(kind, *segments.experts, place, {*kept.routed, stage_.weights_of(place.layer, ParameterKind::kDown)},
+  stage_.compute(kind, *segments.experts, place, {*kept.routed, stage_.weights_of(place.layer, ParameterKind::kExpertDown)},
                  {*kept.expert_gate_up, *kept.expert_activated, made});
   kept.expert_output = send_to_tokens(place, made, BufferContent::kRouted);
   const BufferId out = stage_.activation(BufferContent::kBranch, stage_.stream_elements());
@@ -405,21 +405,21 @@ BufferId LayerGenerator::backward_experts(const Place& place, BufferId gradient,
       stage_.activation(BufferContent::kGateUpGrad, sizes.received() * sizes.expert.up_width(), flow);
   const BufferId in_grad = stage_.activation(BufferContent::kRoutedGrad, sizes.received() * hidden, flow);
   stage_.compute(InstructionKind::kBackwardInput, *segments.experts, place,
-                 {out_grad, *kept.expert_gate_up, stage_.weights_of(place.layer, ParameterKind::kDown)},
+                 {out_grad, *kept.expert_gate_up, stage_.weights_of(place.layer, ParameterKind::kExpertDown)},
                  {gate_up_grad, in_grad});
   const BufferId back = send_to_tokens(place, in_grad, BufferContent::kRoutedGrad);
   weights_.add(place, [this, place, &segments, out_grad, gate_up_grad, kept] {
-    stage_.weight_gradient(*segments.experts, place, ParameterKind::kDown,
+    stage_.weight_gradient(*segments.experts, place, ParameterKind::kExpertDown,
                            {out_grad, *kept.expert_activated, gate_up_grad, *kept.routed});
   });
   const BufferId normed_grad = stage_.activation(BufferContent::kNormedGrad, stage_.stream_elements(), flow);
-  std::vector<BufferId> reads{back, *kept.routing, stage_.weights_of(place.layer, ParameterKind::kUp)};
+  std::vector<BufferId> reads{back, *kept.routing, stage_.weights_of(place.layer, ParameterKind::kRouter)};
   if (shared) {
     reads.push_back(*shared);
   }
   stage_.compute(InstructionKind::kBackwardInput, *segments.router, place, std::move(reads), {normed_grad});
   weights_.add(place, [this, place, &segments, back, kept] {
-    stage_.weight_gradient(*segments.router, place, ParameterKind::kUp, {back, kept.mlp_normed});
+    stage_.weight_gradient(*segments.router, place, ParameterKind::kRouter, {back, kept.mlp_normed});
   });
   return normed_grad;
 }

@@ -54,10 +54,10 @@ void add_layer(std::vector<Unit>& units, const ModelSpec& model, const Layout& l
   add(ParameterKind::kOutput, weights.output);
   add(ParameterKind::kMlpNorm, weights.mlp_norm);
   add(ParameterKind::kGate, weights.feed_forward);
-  add(ParameterKind::kUp, weights.router);
+  add(ParameterKind::kRouter, weights.router);
   units.push_back(std::move(dense));
   if (weights.experts > 0) {
-    units.push_back({.parameters = {flat(ParameterKind::kDown, layer, weights.experts)},
+    units.push_back({.parameters = {flat(ParameterKind::kExpertDown, layer, weights.experts)},
                      .local = true,
                      .experts = true,
                      .chunk = chunk});

@@ -219,7 +219,7 @@ class StageGenerator {
       stash.layers.erase(layer);
       finish(slot, {ParameterKind::kQuery}, place.layer);
       if (stage_.segments.layer(layer).experts) {
-        finish(slot, {ParameterKind::kDown}, place.layer);
+        finish(slot, {ParameterKind::kExpertDown}, place.layer);
       }
     }
     place.layer = std::nullopt;
