@@ -366,8 +366,8 @@ BufferId LayerGenerator::forward_experts(InstructionKind kind, const Place& plac
   const std::int64_t hidden = stage_.segments.shape.hidden;
   kept.routing = stage_.activation(BufferContent::kRouting, sizes.routed());
   const BufferId ordered = stage_.activation(BufferContent::kRouted, sizes.routed() * hidden);
-  stage_.compute(kind, *segments.router, place, {kept.mlp_normed, stage_.weights_of(place.layer, ParameterKind::kRouter)},
-                 {*kept.routing, ordered});
+  stage_.compute(kind, *segments.router, place,
+                 {kept.mlp_normed, stage_.weights_of(place.layer, ParameterKind::kRouter)}, {*kept.routing, ordered});
   kept.routed = send_to_experts(place, ordered, BufferContent::kRouted);
   std::optional<BufferId> shared;
   if (segments.mlp) {
@@ -376,7 +376,8 @@ BufferId LayerGenerator::forward_experts(InstructionKind kind, const Place& plac
   kept.expert_gate_up = stage_.activation(BufferContent::kGateUp, sizes.received() * sizes.expert.up_width());
   kept.expert_activated = stage_.activation(BufferContent::kActivated, sizes.received() * sizes.expert.width);
   const BufferId made = stage_.activation(BufferContent::kRouted, sizes.received() * hidden);
-  stage_.compute(kind, *segments.experts, place, {*kept.routed, stage_.weights_of(place.layer, ParameterKind::kExpertDown)},
+  stage_.compute(kind, *segments.experts, place,
+                 {*kept.routed, stage_.weights_of(place.layer, ParameterKind::kExpertDown)},
                  {*kept.expert_gate_up, *kept.expert_activated, made});
   kept.expert_output = send_to_tokens(place, made, BufferContent::kRouted);
   const BufferId out = stage_.activation(BufferContent::kBranch, stage_.stream_elements());

@@ -7,34 +7,100 @@
 
 namespace trainyard {
 
-InstructionId PipelineTransfers::transfer(InstructionKind kind, Stream stream, const Place& place, BufferId buffer,
-                                          ChunkPlace other) {
+Communication PipelineTransfers::communication(CommunicationKind kind, TransferKind what, const Place& place,
+                                               ChunkPlace other) const {
   Communication c;
-  c.kind = kind == InstructionKind::kSend ? CommunicationKind::kSend : CommunicationKind::kRecv;
+  c.kind = kind;
   c.algorithm = CollectiveAlgorithm::kDirect;
   c.group = group_id(GroupKind::kPipeline);
   c.peer_stage = other.stage;
-  c.tag = transfer_tag(place, stream, other);
+  c.tag = transfer_tag(place, what, other);
   c.elements = stage_.stream_elements();
   c.type = stage_.layout.communication_type;
   c.reduction_type = stage_.layout.communication_type;
   c.payload = ByteCount(c.elements * size_of(c.type));
   c.extent = {.exact = true, .expected = c.payload, .maximum = c.payload};
-  NewInstruction made{.kind = kind, .stream = stream, .microbatch = place.microbatch, .chunk = place.chunk};
-  if (kind == InstructionKind::kSend) {
+  if (kind == CommunicationKind::kSend) {
     c.sent = c.payload;
     c.messages = 1;
-    made.reads = {buffer};
-  } else {
-    made.writes = {buffer};
   }
-  made.communication = c;
-  return stage_.build.add(std::move(made));
+  return c;
+}
+
+bool PipelineTransfers::towards_first(TransferKind what, const Place& place) const {
+  const ScheduleKind schedule = stage_.layout.schedule;
+  const bool turned =
+      (schedule == ScheduleKind::kZeroBubbleV || schedule == ScheduleKind::kDualPipe) && place.chunk == 1;
+  return (what == TransferKind::kGradient) != turned;
+}
+
+InstructionId PipelineTransfers::send(TransferKind what, const Place& place, BufferId buffer, ChunkPlace other) {
+  return stage_.build.add({.kind = InstructionKind::kSend,
+                           .stream = towards_first(what, place) ? Stream::kSendBackward : Stream::kSendForward,
+                           .microbatch = place.microbatch,
+                           .chunk = place.chunk,
+                           .reads = {buffer},
+                           .communication = communication(CommunicationKind::kSend, what, place, other)});
+}
+
+PipelineTransfers::Received PipelineTransfers::post_receive(TransferKind what, const Place& place, ChunkPlace other) {
+  const bool gradient = what == TransferKind::kGradient;
+  const BufferId buffer =
+      stage_.activation(gradient ? BufferContent::kResidualGrad : BufferContent::kResidual, stage_.stream_elements(),
+                        gradient ? MemoryCause::kGradientFlow : MemoryCause::kBoundary);
+  const InstructionId id =
+      stage_.build.add({.kind = InstructionKind::kRecv,
+                        .stream = towards_first(what, place) ? Stream::kRecvBackward : Stream::kRecvForward,
+                        .microbatch = place.microbatch,
+                        .chunk = place.chunk,
+                        .writes = {buffer},
+                        .communication = communication(CommunicationKind::kRecv, what, place, other)});
+  return {buffer, id};
+}
+
+PipelineTransfers::Received PipelineTransfers::receive(TransferKind what, const Place& place, ChunkPlace other) {
+  const ScheduleKind schedule = stage_.layout.schedule;
+  if (schedule != ScheduleKind::kZeroBubbleV && schedule != ScheduleKind::kDualPipe) {
+    return post_receive(what, place, other);
+  }
+  Inbox& inbox = inbox_of(other.stage, towards_first(what, place));
+  const Item wanted{what, place.microbatch, place.chunk};
+  while (!arrived_.contains(wanted)) {
+    check(inbox.posted < inbox.order.size(), "the other stage sends what this one receives");
+    const Item next = inbox.order[inbox.posted++];
+    const ChunkPlace from{other.stage, next.chunk};
+    arrived_[next] = post_receive(next.what, {next.microbatch, next.chunk, std::nullopt}, from).buffer;
+  }
+  const BufferId buffer = arrived_.at(wanted);
+  arrived_.erase(wanted);
+  return {buffer, stage_.role.instructions.back().id};
+}
+
+PipelineTransfers::Inbox& PipelineTransfers::inbox_of(int sender, bool towards_first_stage) {
+  const auto [entry, added] = inboxes_.try_emplace({sender, towards_first_stage});
+  if (!added) {
+    return entry->second;
+  }
+  const Layout& layout = stage_.layout;
+  for (const Slot& slot : schedule_of(sender)) {
+    const ChunkPlace at{sender, slot.chunk};
+    std::optional<ChunkPlace> to;
+    if (slot.kind == SlotKind::kForward) {
+      to = next_place(layout.schedule, layout.pipeline, layout.chunks_per_stage, at);
+    } else if (slot.kind == SlotKind::kBackwardInput) {
+      to = previous_place(layout.schedule, layout.pipeline, layout.chunks_per_stage, at);
+    }
+    const auto what = slot.kind == SlotKind::kForward ? TransferKind::kActivation : TransferKind::kGradient;
+    if (to && to->stage == stage_.key.stage &&
+        towards_first(what, {slot.microbatch, to->chunk, std::nullopt}) == towards_first_stage) {
+      entry->second.order.push_back({what, slot.microbatch, to->chunk});
+    }
+  }
+  return entry->second;
 }
 
 // The same number on both sides: which micro-batch crosses which boundary between chunks, and which way.
-std::uint64_t PipelineTransfers::transfer_tag(const Place& place, Stream stream, ChunkPlace other) const {
-  const bool backward = stream == Stream::kSendBackward || stream == Stream::kRecvBackward;
+std::uint64_t PipelineTransfers::transfer_tag(const Place& place, TransferKind what, ChunkPlace other) const {
   const int own_chunk = stage_.chunks[static_cast<std::size_t>(place.chunk)].number;
   const int other_chunk = model_chunk(stage_.layout.schedule, stage_.layout.pipeline, other);
   const int boundaries = stage_.layout.pipeline * stage_.layout.chunks_per_stage;
@@ -42,20 +108,24 @@ std::uint64_t PipelineTransfers::transfer_tag(const Place& place, Stream stream,
   return (static_cast<std::uint64_t>(place.microbatch) * static_cast<std::uint64_t>(boundaries) +
           static_cast<std::uint64_t>(boundary)) *
              2 +
-         (backward ? 1 : 0);
+         (what == TransferKind::kGradient ? 1 : 0);
 }
 
 // Position of a pass of the neighbouring chunk in the schedule of the stage that holds it.
 std::size_t PipelineTransfers::slot_on(ChunkPlace previous, SlotKind kind, int microbatch) {
-  const auto [entry, added] = schedules_.try_emplace(previous.stage);
+  const std::vector<Slot>& slots = schedule_of(previous.stage);
+  const auto found = std::find(slots.begin(), slots.end(), Slot{kind, microbatch, previous.chunk});
+  check(found != slots.end(), "the previous stage schedules every pass");
+  return static_cast<std::size_t>(found - slots.begin());
+}
+
+const std::vector<Slot>& PipelineTransfers::schedule_of(int stage) {
+  const auto [entry, added] = schedules_.try_emplace(stage);
   if (added) {
-    entry->second = stage_schedule(stage_.layout.schedule, stage_.layout.pipeline, previous.stage,
+    entry->second = stage_schedule(stage_.layout.schedule, stage_.layout.pipeline, stage,
                                    stage_.layout.chunks_per_stage, static_cast<int>(stage_.layout.accumulation));
   }
-  const Slot wanted{kind, microbatch, previous.chunk};
-  const auto found = std::find(entry->second.begin(), entry->second.end(), wanted);
-  check(found != entry->second.end(), "the previous stage schedules every pass");
-  return static_cast<std::size_t>(found - entry->second.begin());
+  return entry->second;
 }
 
 void PipelineTransfers::hold_sent_gradient(BufferId buffer, const Place& place, ChunkPlace previous) {

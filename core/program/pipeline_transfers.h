@@ -1,9 +1,11 @@
 // PipelineTransfers: sends and receives between the stages of a pipeline, and how long what is sent is held.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "core/program/stage_context.h"
@@ -11,12 +13,21 @@
 
 namespace trainyard {
 
+enum class TransferKind : std::uint8_t { kActivation, kGradient };
+
 class PipelineTransfers {
  public:
   explicit PipelineTransfers(StageContext& stage) : stage_(stage) {}
 
-  // other: the chunk at the other end, on another stage.
-  InstructionId transfer(InstructionKind kind, Stream stream, const Place& place, BufferId buffer, ChunkPlace other);
+  // Activations, or their gradients, to or from `other`: the chunk at the other end, on another stage.
+  InstructionId send(TransferKind what, const Place& place, BufferId buffer, ChunkPlace other);
+  // Where two chunks of a stage face opposite ways, both sides of a stream must agree on its order, or each would wait
+  // for the other: receives are posted in the order in which the other side sends, ahead of their use if need be.
+  struct Received {
+    BufferId buffer;
+    InstructionId known;  // an instruction behind which it has arrived
+  };
+  Received receive(TransferKind what, const Place& place, ChunkPlace other);
 
   // A sent gradient is held until something shows that it was received: an activation that the previous
   // stage computed after the backward that used the gradient. So no reuse of memory ever waits for a send,
@@ -27,8 +38,26 @@ class PipelineTransfers {
   void finish();
 
  private:
-  std::uint64_t transfer_tag(const Place& place, Stream stream, ChunkPlace other) const;
+  Communication communication(CommunicationKind kind, TransferKind what, const Place& place, ChunkPlace other) const;
+  // Whether this goes from the last stages to the first: gradients, and activations of a chunk placed backwards.
+  bool towards_first(TransferKind what, const Place& place) const;
+  std::uint64_t transfer_tag(const Place& place, TransferKind what, ChunkPlace other) const;
+  const std::vector<Slot>& schedule_of(int stage);
   std::size_t slot_on(ChunkPlace previous, SlotKind kind, int microbatch);
+  Received post_receive(TransferKind what, const Place& place, ChunkPlace other);
+
+  // What a stage gets from another on one stream, by kind, micro-batch and local chunk.
+  struct Item {
+    TransferKind what = TransferKind::kActivation;
+    int microbatch = 0;
+    int chunk = 0;
+    friend auto operator<=>(const Item&, const Item&) = default;
+  };
+  struct Inbox {
+    std::vector<Item> order;  // of the sender
+    std::size_t posted = 0;
+  };
+  Inbox& inbox_of(int sender, bool towards_first);
 
   struct SentGradient {
     BufferId buffer;
@@ -38,6 +67,8 @@ class PipelineTransfers {
   StageContext& stage_;
   std::map<int, std::vector<Slot>> schedules_;  // of stages that were asked for
   std::vector<SentGradient> sent_gradients_;
+  std::map<std::pair<int, bool>, Inbox> inboxes_;  // by sender and direction
+  std::map<Item, BufferId> arrived_;               // posted, not yet used
 };
 
 }  // namespace trainyard

@@ -73,8 +73,14 @@ std::vector<Unit> units_of(const ModelSpec& model, const Layout& layout, const s
   // A tied table serves both ends where one stage has them; else each end holds a copy.
   const bool embeds = std::any_of(chunks.begin(), chunks.end(), [](const Chunk& chunk) { return chunk.embeds; });
   std::vector<Unit> result;
-  for (auto chunk = chunks.rbegin(); chunk != chunks.rend(); ++chunk) {
-    const auto local = static_cast<int>(std::distance(chunk, chunks.rend())) - 1;
+  // From the end of the model: the order of backward, and the same on two stages that hold the same chunks.
+  std::vector<std::size_t> order(chunks.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t x, std::size_t y) { return chunks[x].number > chunks[y].number; });
+  for (const std::size_t index : order) {
+    const Chunk* chunk = &chunks[index];
+    const auto local = static_cast<int>(index);
     if (chunk->has_head) {
       std::vector<Parameter> last = of_kinds(all, {ParameterKind::kFinalNorm});
       if (!model.tied_embeddings || !embeds) {
@@ -136,6 +142,7 @@ std::vector<Bucket> stage_buckets(const ModelSpec& model, const Layout& layout, 
                                   int tensor_index) {
   std::vector<Bucket> buckets;
   const std::int64_t element_bytes = size_of(layout.gradient_type);
+  const bool keeps_to_chunk = layout.zero_stage == 2 || layout.schedule == ScheduleKind::kDualPipe;
   std::vector<Unit> units = units_of(model, layout, chunks);
   for (const bool experts : {false, true}) {
     int chunk = -1;
@@ -143,7 +150,7 @@ std::vector<Bucket> stage_buckets(const ModelSpec& model, const Layout& layout, 
       if (unit.experts != experts) {
         continue;
       }
-      const bool apart = layout.zero_stage == 3 || (layout.zero_stage == 2 && unit.chunk != chunk);
+      const bool apart = layout.zero_stage == 3 || (keeps_to_chunk && unit.chunk != chunk);
       if (chunk < 0 || apart || buckets.back().elements * element_bytes >= layout.bucket_bytes.value()) {
         buckets.push_back({.id = BucketId(static_cast<std::int64_t>(buckets.size())), .experts = experts});
       }

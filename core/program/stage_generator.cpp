@@ -146,7 +146,7 @@ class StageGenerator {
       handed_[{place.microbatch, to.chunk}] = out;
       return;
     }
-    pipeline_.transfer(InstructionKind::kSend, Stream::kSendForward, place, out, to);
+    pipeline_.send(TransferKind::kActivation, place, out, to);
     stash.sent = out;
   }
 
@@ -162,11 +162,9 @@ class StageGenerator {
     if (from.stage == stage_.key.stage) {
       return handed_.at({place.microbatch, place.chunk});
     }
-    const BufferId received =
-        stage_.activation(BufferContent::kResidual, stage_.stream_elements(), MemoryCause::kBoundary);
-    const InstructionId recv = pipeline_.transfer(InstructionKind::kRecv, Stream::kRecvForward, place, received, from);
-    pipeline_.release_sent_gradients(recv, place, from);
-    return received;
+    const PipelineTransfers::Received received = pipeline_.receive(TransferKind::kActivation, place, from);
+    pipeline_.release_sent_gradients(received.known, place, from);
+    return received.buffer;
   }
 
   void forward_head(const Place& place, BufferId residual, std::optional<BufferId> branch, ChunkStash& stash) {
@@ -243,13 +241,10 @@ class StageGenerator {
     if (from.stage == stage_.key.stage) {
       return handed_back_.at({place.microbatch, place.chunk});
     }
-    const BufferId gradient =
-        stage_.activation(BufferContent::kResidualGrad, stage_.stream_elements(), MemoryCause::kGradientFlow);
-    const InstructionId received =
-        pipeline_.transfer(InstructionKind::kRecv, Stream::kRecvBackward, place, gradient, from);
+    const PipelineTransfers::Received received = pipeline_.receive(TransferKind::kGradient, place, from);
     // Its gradient has come back, so the activation was received: nobody will wait for that send.
-    stage_.build.hold(*stash.sent, received);
-    return gradient;
+    stage_.build.hold(*stash.sent, received.known);
+    return received.buffer;
   }
 
   void hand_back(const Place& place, BufferId gradient) {
@@ -258,7 +253,7 @@ class StageGenerator {
       handed_back_[{place.microbatch, to.chunk}] = gradient;
       return;
     }
-    pipeline_.transfer(InstructionKind::kSend, Stream::kSendBackward, place, gradient, to);
+    pipeline_.send(TransferKind::kGradient, place, gradient, to);
     pipeline_.hold_sent_gradient(gradient, place, to);
   }
 
