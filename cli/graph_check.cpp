@@ -16,11 +16,11 @@ namespace trainyard::cli {
 
 namespace {
 
-GraphCheck check(const Plan& plan, const DeviceProfile& profile, const simulator::FlowGroupCost& groups) {
+GraphCheck check(const Plan& plan, const simulator::Machine& machine, const simulator::FlowGroupCost& groups) {
   GraphCheck result;
   result.layout = plan.layout;
   try {
-    auto outcome = simulator::simulate_on_cluster(plan, profile, groups);
+    auto outcome = simulator::simulate_on_cluster(plan, machine, groups);
     if (const Infeasible* infeasible = std::get_if<Infeasible>(&outcome)) {
       result.why_not = infeasible->detail;
     } else {
@@ -51,7 +51,7 @@ std::vector<GraphCheck> check_on_graph(const PlanOptions& options, const simulat
   std::vector<GraphCheck> checks;
   for (std::size_t i = 0; i < std::min(options.simulated, result.best.size()); ++i) {
     const simulator::RankedLayout& layout = result.best[i];
-    checks.push_back(check(simulator::make_plan(planned, topology.profile, layout.layout), topology.profile, groups));
+    checks.push_back(check(simulator::make_plan(planned, topology.profile, layout.layout), request.machine, groups));
     checks.back().formula = layout.step.step_time;
   }
   return checks;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -41,8 +42,8 @@ struct Options {
 struct Simulated {
   Plan plan;
   simulator::Simulation result;
-  std::optional<simulator::StepSpread> spread;  // on a graph
-  std::vector<std::string> notes;
+  std::optional<simulator::ClusterSimulation>
+      on_graph;  // what only a cluster's graph gives; its simulation is `result`
 };
 
 [[noreturn]] void refuse(const Infeasible& infeasible, const Options& options, const std::string& machine) {
@@ -55,14 +56,12 @@ void simulate_on_graph(Simulated& simulated, const Options& options, simulator::
   const simulator::FlowGroupCost groups(topology.cluster, simulated.plan.layout.ranks(),
                                         simulator::shipped_collective_models(),
                                         flow_options(topology.cluster, options.topology));
-  auto outcome = simulator::simulate_on_cluster(simulated.plan, topology.profile, groups, detail);
+  auto outcome = simulator::simulate_on_cluster(simulated.plan, topology.machine, groups, detail);
   if (const Infeasible* infeasible = std::get_if<Infeasible>(&outcome)) {
-    refuse(*infeasible, options, topology.profile.name);
+    refuse(*infeasible, options, options.machine.cluster);
   }
-  auto& result = std::get<simulator::ClusterSimulation>(outcome);
-  simulated.result = std::move(result.simulation);
-  simulated.spread = result.spread;
-  simulated.notes = std::move(result.notes);
+  simulated.on_graph = std::get<simulator::ClusterSimulation>(std::move(outcome));
+  simulated.result = std::move(simulated.on_graph->simulation);
 }
 
 Simulated simulate_file(const Options& options) {
@@ -165,6 +164,23 @@ ordered_json to_json(const simulator::RoleMemory& memory) {
   return object;
 }
 
+void add_graph(ordered_json& object, const simulator::ClusterSimulation& on_graph) {
+  object["mfu_full_attention"] = on_graph.mfu_full_attention;
+  object["hfu"] = on_graph.hfu;
+  object["interval_80_s"] = {on_graph.low.si(), on_graph.high.si()};
+  object["spread"] = {{"seeds", on_graph.spread.seeds},
+                      {"median_s", on_graph.spread.median.si()},
+                      {"p5_s", on_graph.spread.low.si()},
+                      {"p95_s", on_graph.spread.high.si()}};
+  object["waterfall_role"] = on_graph.waterfall.role.value();
+  object["waterfall_s"] = ordered_json::object();
+  for (int i = 0; i < simulator::kStepLosses; ++i) {
+    object["waterfall_s"][std::string(to_string(static_cast<simulator::StepLoss>(i)))] =
+        on_graph.waterfall.losses[static_cast<std::size_t>(i)].si();
+  }
+  object["notes"] = on_graph.notes;
+}
+
 ordered_json to_json(const Simulated& simulated) {
   ordered_json object;
   object["layout"] = describe(simulated.plan.layout);
@@ -172,12 +188,8 @@ ordered_json to_json(const Simulated& simulated) {
   object["step_time_s"] = simulated.result.estimate.step_time.si();
   object["tokens_per_second"] = simulated.result.estimate.tokens_per_second;
   object["mfu"] = simulated.result.estimate.mfu;
-  if (simulated.spread) {
-    object["spread"] = {{"seeds", simulated.spread->seeds},
-                        {"median_s", simulated.spread->median.si()},
-                        {"p5_s", simulated.spread->low.si()},
-                        {"p95_s", simulated.spread->high.si()}};
-    object["notes"] = simulated.notes;
+  if (simulated.on_graph) {
+    add_graph(object, *simulated.on_graph);
   }
   object["roles"] = ordered_json::array();
   for (std::size_t role = 0; role < simulated.result.program.roles.size(); ++role) {
@@ -190,14 +202,45 @@ ordered_json to_json(const Simulated& simulated) {
   return object;
 }
 
+// From what the peak would allow to what is reached.
+Table waterfall_table(const simulator::StepLosses& losses, Seconds step) {
+  Table table({"where a step goes", "time", "share"}, {Align::kLeft, Align::kRight, Align::kRight});
+  for (int i = 0; i < simulator::kStepLosses; ++i) {
+    const Seconds part = losses[static_cast<std::size_t>(i)];
+    if (std::abs(part / step) >= 0.0005) {
+      table.add_row({std::string(to_string(static_cast<simulator::StepLoss>(i))), format_quantity(part),
+                     fmt::format("{:.1f} %", 100.0 * (part / step))});
+    }
+  }
+  return table;
+}
+
+void print_graph(const Session& session, const simulator::ClusterSimulation& on_graph,
+                 const simulator::Estimate& estimate) {
+  fmt::print("4 of 5 runs between {} and {}; MFU {:.1f} % by causal attention, {:.1f} % by full; HFU {:.1f} %\n",
+             format_quantity(on_graph.low), format_quantity(on_graph.high), 100.0 * estimate.mfu,
+             100.0 * on_graph.mfu_full_attention, 100.0 * on_graph.hfu);
+  if (on_graph.spread.seeds > 1) {
+    fmt::print("over {} hash seeds: {} to {} (5th and 95th percentile)\n", on_graph.spread.seeds,
+               format_quantity(on_graph.spread.low), format_quantity(on_graph.spread.high));
+  }
+  Seconds step;
+  for (const Seconds part : on_graph.waterfall.losses) {
+    step += part;
+  }
+  fmt::print("\n{}\n", waterfall_table(on_graph.waterfall.losses, step).text(session.out));
+  for (const std::string& note : on_graph.notes) {
+    fmt::print("Note: {}\n", note);
+  }
+}
+
 void print_simulation(const Session& session, const Simulated& simulated) {
   fmt::print("{}: {} a step, {:.0f} tokens/s, MFU {:.1f} % (predicted)\n\n",
              session.out.bold(describe(simulated.plan.layout)),
              session.out.bold(format_quantity(simulated.result.estimate.step_time)),
              simulated.result.estimate.tokens_per_second, 100.0 * simulated.result.estimate.mfu);
-  if (simulated.spread && simulated.spread->seeds > 1) {
-    fmt::print("Over {} hash seeds: {} to {} (5th and 95th percentile)\n\n", simulated.spread->seeds,
-               format_quantity(simulated.spread->low), format_quantity(simulated.spread->high));
+  if (simulated.on_graph) {
+    print_graph(session, *simulated.on_graph, simulated.result.estimate);
   }
   fmt::print("{}", times_table(simulated).text(session.out));
   if (simulated.result.program.roles.size() > kMostColumns) {

@@ -49,7 +49,10 @@ Topology open_topology(const std::string& word, const TopologyOption& option) {
   Topology topology;
   topology.cluster = open_cluster(word);
   Fabric fabric = simulator::fabric_of(topology.cluster, option.accelerator);
-  topology.profile = analytic_profile(open_accelerator(fabric.accelerator), fabric);
+  topology.machine.accelerator = open_accelerator(fabric.accelerator);
+  topology.machine.fabric = std::move(fabric);
+  topology.machine.stack = simulator::usual_stack(topology.machine.accelerator);
+  topology.profile = analytic_profile(topology.machine.accelerator, topology.machine.fabric);
   return topology;
 }
 

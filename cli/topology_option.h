@@ -7,6 +7,7 @@
 #include "core/cluster/cluster.h"
 #include "core/plan/device_profile.h"
 #include "simulator/collective/flow_group_cost.h"
+#include "simulator/throughput/machine.h"
 
 namespace CLI {
 class App;
@@ -28,7 +29,8 @@ bool names_topology(const std::string& word);
 
 struct Topology {
   Cluster cluster;
-  DeviceProfile profile;  // of its accelerator and fabric
+  simulator::Machine machine;  // its accelerator and fabric, and the usual software
+  DeviceProfile profile;       // of the same two
 };
 
 // Throws Error for a cluster without GPUs, or an accelerator that no file describes.

@@ -7,6 +7,8 @@
 #include "core/error.h"
 #include "simulator/collective/flow_site.h"
 #include "simulator/collective/flow_wire.h"
+#include "simulator/throughput/machine_rates.h"
+#include "simulator/throughput/stack_library.h"
 
 namespace trainyard::simulator {
 
@@ -77,6 +79,12 @@ Fabric fabric_of(const Cluster& cluster, const std::string& accelerator) {
   result.nic_bandwidth = {nics / static_cast<double>(fabric.domains().gpus_of_host(gpu)), source};
   result.nic_latency = {Seconds(), source};
   return result;
+}
+
+StackProfile usual_stack(const Accelerator& accelerator) {
+  const StackLibrary library = shipped_stacks();
+  const auto own = library.families.find(std::string(generation_of(accelerator)) + "-fused");
+  return own != library.families.end() ? own->second : library.families.at("any-fused");
 }
 
 }  // namespace trainyard::simulator

@@ -8,6 +8,7 @@
 
 #include "core/cluster/cluster.h"
 #include "core/plan/accelerator.h"
+#include "core/plan/stack_profile.h"
 
 namespace trainyard::simulator {
 
@@ -17,5 +18,8 @@ std::string accelerator_name(const Cluster& cluster);
 // Latencies of the graph aren't in it: groups are priced on the graph itself (flow_group_cost.h).
 // accelerator: of this name; empty: by the GPUs' own.
 Fabric fabric_of(const Cluster& cluster, const std::string& accelerator = {});
+
+// The shipped profile of software with fused kernels on this generation of accelerators; of any where none is known.
+StackProfile usual_stack(const Accelerator& accelerator);
 
 }  // namespace trainyard::simulator

@@ -15,6 +15,8 @@
 #include "core/plan/device_profile.h"
 #include "simulator/collective/flow_group_cost.h"
 #include "simulator/simulate_plan.h"
+#include "simulator/step/step_waterfall.h"
+#include "simulator/throughput/machine.h"
 
 namespace trainyard::simulator {
 
@@ -29,11 +31,17 @@ struct StepSpread {
 struct ClusterSimulation {
   Simulation simulation;  // on the seed nearest to the median
   StepSpread spread;
+  StepWaterfall waterfall;  // of the same step
+  // 4 of 5 measured runs are expected between these: the stack's band, and the seeds'.
+  Seconds low;
+  Seconds high;
+  double hfu = 0.0;
+  double mfu_full_attention = 0.0;  // the estimate's MFU counts causal attention
   std::vector<std::string> notes;
 };
 
-// profile: analytic, of the cluster's accelerator and fabric (cluster_machine.h). Throws Error as simulate_plan() does.
-std::variant<ClusterSimulation, Infeasible> simulate_on_cluster(const Plan& plan, const DeviceProfile& profile,
+// machine: of the cluster's accelerator and fabric (cluster_machine.h). Throws Error as simulate_plan() does.
+std::variant<ClusterSimulation, Infeasible> simulate_on_cluster(const Plan& plan, const Machine& machine,
                                                                 const FlowGroupCost& groups,
                                                                 TraceDetail detail = TraceDetail::kNone);
 

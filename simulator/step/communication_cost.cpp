@@ -97,7 +97,20 @@ Seconds GroupCommunication::time(const Program& program, const Role& role, const
   if (group.size() <= 1) {
     return Seconds();
   }
-  return groups_.time(operation_of(communication.kind), communication.extent.expected.quantity(), group).time;
+  const Seconds own =
+      groups_.time(operation_of(communication.kind), communication.extent.expected.quantity(), group).time;
+  switch (program.groups[communication.group.at()].kind) {
+    case GroupKind::kTensor:
+      return habits_.tensor_exposed * (habits_.factor * own + habits_.skew);
+    case GroupKind::kExpert:
+    case GroupKind::kExpertTensor:
+      return habits_.expert_exposed * (habits_.factor * own + habits_.skew);
+    case GroupKind::kContext:
+    case GroupKind::kPipeline:
+      return habits_.factor * own + habits_.skew;
+    default:
+      return habits_.factor * own;
+  }
 }
 
 }  // namespace trainyard::simulator

@@ -27,11 +27,19 @@ class CommunicationCost {
 // beside the first on its node, and groups like it on a node. Irregular members count by size and node alone.
 GroupShape shape_of(std::span<const Rank> members, std::int64_t ranks_per_node);
 
+// What a stack makes of a collective's own time.
+struct CommunicationHabits {
+  double factor = 1.0;          // on what nccl-tests would measure
+  Seconds skew;                 // of waiting for each other, per collective of a layer
+  double tensor_exposed = 1.0;  // share of tensor-parallel time left where it runs in pieces behind products
+  double expert_exposed = 1.0;  // ... of experts' exchange, behind another micro-batch
+};
+
 class GroupCommunication final : public CommunicationCost {
  public:
   // groups must outlive it.
-  GroupCommunication(const GroupCost& groups, std::int64_t ranks_per_node)
-      : groups_(groups), per_node_(ranks_per_node) {}
+  GroupCommunication(const GroupCost& groups, std::int64_t ranks_per_node, CommunicationHabits habits = {})
+      : groups_(groups), per_node_(ranks_per_node), habits_(habits) {}
   Seconds time(const Program& program, const Role& role, const Communication& communication) override;
 
  private:
@@ -40,6 +48,7 @@ class GroupCommunication final : public CommunicationCost {
   const GroupShape& shape(const Program& program, const Role& role, const Communication& communication);
   const GroupCost& groups_;
   std::int64_t per_node_;
+  CommunicationHabits habits_;
   std::map<Key, GroupShape> shapes_;
 };
 

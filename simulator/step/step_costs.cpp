@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "core/error.h"
+#include "simulator/compute/stack_kernels.h"
+#include "simulator/throughput/machine_rates.h"
 
 namespace trainyard::simulator {
 namespace {
@@ -162,6 +164,45 @@ StepCosts price(const Program& program, const KernelCost& kernels, const GroupCo
   StepCosts costs = priced(program, kernels, communications);
   for (const Group& group : program.groups) {
     costs.overlap.push_back({group.size, 1.0, 1.0});
+  }
+  return costs;
+}
+
+namespace {
+
+// Compute beside communication that it must wait for.
+constexpr double kStandsStill = 1e6;
+
+double compute_slowdown(GroupKind kind, double overlap) {
+  switch (kind) {
+    case GroupKind::kTensor:
+    case GroupKind::kExpert:
+    case GroupKind::kExpertTensor:
+      return kStandsStill;
+    case GroupKind::kData:
+    case GroupKind::kShard:
+    case GroupKind::kReplica:
+    case GroupKind::kExpertData:
+      return 1.0 / std::max(overlap, 1.0 / kStandsStill);
+    default:
+      return 1.0;
+  }
+}
+
+}  // namespace
+
+StepCosts price_under_stack(const Program& program, const Plan& plan, const Machine& machine, const GroupCost& groups) {
+  const Layout& layout = plan.layout;
+  const MachineRates rates = machine_rates(machine, layout.compute_type);
+  const StackKernels kernels(rates, plan.model, layout.gradient_type);
+  CommunicationHabits habits{rates.communication, rates.skew};
+  habits.tensor_exposed = layout.overlap_tensor ? 1.0 - rates.overlap : 1.0;
+  habits.expert_exposed = layout.overlap_expert ? 1.0 - rates.overlap : 1.0;
+  const std::int64_t per_node = std::min<std::int64_t>(machine.fabric.ranks_per_node.value, program.mesh.ranks());
+  GroupCommunication communications(groups, std::max<std::int64_t>(1, per_node), habits);
+  StepCosts costs = priced(program, kernels, communications);
+  for (const Group& group : program.groups) {
+    costs.overlap.push_back({group.size, compute_slowdown(group.kind, rates.overlap), 1.0});
   }
   return costs;
 }

@@ -7,11 +7,13 @@
 #include <vector>
 
 #include "core/plan/device_profile.h"
+#include "core/plan/plan.h"
 #include "core/program/program.h"
 #include "core/units/quantity.h"
 #include "simulator/collective/collective_cost.h"
 #include "simulator/compute/kernel_cost.h"
 #include "simulator/step/communication_cost.h"
+#include "simulator/throughput/machine.h"
 
 namespace trainyard::simulator {
 
@@ -36,5 +38,12 @@ StepCosts price(const Program& program, const KernelCost& kernels, const Collect
 // Communication by its groups' shapes on nodes of so many ranks.
 StepCosts price(const Program& program, const KernelCost& kernels, const GroupCost& groups,
                 std::int64_t ranks_per_node);
+
+// All of it under a software stack: kernels and communication as the closed form prices them (simulator/throughput),
+// and its habits of overlap as slowdowns of compute beside communication:
+//   tensor, expert     compute stands still: what the stack can't hide
+//   data               compute at 1/o of its time's rate, o the share of what could be hidden that is hidden
+//   others             free: a ring's blocks, stage transfers
+StepCosts price_under_stack(const Program& program, const Plan& plan, const Machine& machine, const GroupCost& groups);
 
 }  // namespace trainyard::simulator

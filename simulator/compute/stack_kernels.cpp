@@ -1,0 +1,114 @@
+#include "simulator/compute/stack_kernels.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/error.h"
+#include "simulator/throughput/attention_time.h"
+#include "simulator/throughput/elementwise_time.h"
+#include "simulator/throughput/gemm_time.h"
+
+namespace trainyard::simulator {
+
+namespace {
+
+constexpr double kUpdateBytes = 34.0;
+constexpr double kNormBytes = 8.0;
+constexpr double kEmbeddingBytes = 4.0;  // a row read and written, in 16 bits
+
+double real(std::int64_t value) { return static_cast<double>(value); }
+
+}  // namespace
+
+StackKernels::StackKernels(MachineRates rates, const ModelSpec& model, DataType gradient_type)
+    : rates_(std::move(rates)), gradient_bytes_(real(size_of(gradient_type))) {
+  const double queries = real(model.heads);
+  const double keys = model.latent_attention ? queries : real(model.key_value_heads);
+  projected_ = model.latent_attention ? 1.0 : (queries + 2.0 * keys) / (queries + keys);
+}
+
+Seconds StackKernels::gemm(const Gemm& gemm) const {
+  if (gemm.batch == 0 || gemm.m == 0 || gemm.n == 0 || gemm.k == 0) {
+    return Seconds();
+  }
+  const GemmShape shape{real(gemm.m), real(gemm.n), real(gemm.k)};
+  Seconds time =
+      gemm.batch > 1 ? grouped_gemm_time(shape, real(gemm.batch), rates_.linear) : gemm_time(shape, rates_.linear);
+  if (gemm.transpose == Transpose::kTN) {
+    time += from_si<Bytes>(2.0 * gradient_bytes_ * real(gemm.batch) * shape.m * shape.n) / rates_.memory;
+  }
+  return time;
+}
+
+Seconds StackKernels::attention(const Attention& attention) const {
+  AttentionShape shape;
+  shape.sequences = real(attention.sequences);
+  shape.queries = real(attention.queries);
+  shape.keys = real(attention.keys);
+  shape.kept = attention.mask == AttentionMask::kNone ? shape.keys : kept_keys(shape.keys, real(attention.window));
+  shape.heads = real(attention.query_heads);
+  shape.key_size = real(attention.head_size);
+  shape.value_size = real(attention.values());
+  return attention.pass == AttentionPass::kForward ? attention_forward_time(shape, rates_.attention)
+                                                   : attention_backward_time(shape, rates_.attention);
+}
+
+double StackKernels::bytes(const Elementwise& pass) const {
+  const double n = real(pass.elements);
+  ElementwiseWork work;
+  work.fused = rates_.fused;
+  switch (pass.kernel) {
+    case ElementwiseKernel::kEmbedForward:
+      return kEmbeddingBytes * n;
+    case ElementwiseKernel::kEmbedBackward:
+      return 2.0 * kEmbeddingBytes * n;
+    case ElementwiseKernel::kNormForward:
+    case ElementwiseKernel::kNormBackward:
+      work.norm_tokens = n;
+      work.hidden = pass.kernel == ElementwiseKernel::kNormForward ? 0.5 : 1.0;
+      return elementwise_bytes(work);
+    case ElementwiseKernel::kRopeForward:
+    case ElementwiseKernel::kRopeBackward:
+      work.tokens = n;
+      work.projected = (pass.kernel == ElementwiseKernel::kRopeForward ? 1.0 : 2.0) * projected_;
+      return elementwise_bytes(work);
+    case ElementwiseKernel::kSwigluForward:
+    case ElementwiseKernel::kSwigluBackward:
+      // Forward reads one operand an element or two, backward the gradient besides.
+      work.tokens = n;
+      work.gated = pass.kernel == ElementwiseKernel::kSwigluForward ? pass.read > pass.written
+                                                                    : pass.written.value() > pass.read.value() / 2;
+      work.feed_forward = pass.kernel == ElementwiseKernel::kSwigluForward ? 1.0 : 2.0;
+      return elementwise_bytes(work);
+    case ElementwiseKernel::kLossStatistics:
+      return loss_bytes_per_logit(rates_.fused) / 3.0 * n;
+    case ElementwiseKernel::kLossGradient:
+      return loss_bytes_per_logit(rates_.fused) / 1.5 * n;
+    case ElementwiseKernel::kCopy:
+    case ElementwiseKernel::kAdd:
+      return 0.5 * rates_.token_bytes * n;
+    case ElementwiseKernel::kNormWeightBackward:
+      return 0.0;  // counted with the input's
+    case ElementwiseKernel::kSumOfSquares:
+      return kNormBytes * n;
+    case ElementwiseKernel::kAdamW:
+    case ElementwiseKernel::kSgd:
+      return kUpdateBytes * n;
+    case ElementwiseKernel::kZero:
+      return real(pass.written.value());
+  }
+  check(false, "unknown kernel");
+  return 0.0;
+}
+
+Seconds StackKernels::time(const Operation& operation) const {
+  if (const auto* product = std::get_if<Gemm>(&operation)) {
+    return gemm(*product);
+  }
+  if (const auto* scores = std::get_if<Attention>(&operation)) {
+    return attention(*scores);
+  }
+  return from_si<Bytes>(bytes(std::get<Elementwise>(operation))) / rates_.memory;
+}
+
+}  // namespace trainyard::simulator

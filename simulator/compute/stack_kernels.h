@@ -1,0 +1,33 @@
+// StackKernels: a program's operations under a stack profile, by the functions that the closed form of a step uses.
+//
+//   Gemm         gemm_time, grouped_gemm_time for several at once; a weight gradient is added to earlier micro-batches'
+//   Attention    attention_forward_time, attention_backward_time, on the keys that the mask leaves
+//   Elementwise  elementwise_bytes by kernel: norms half of a layer's residual traffic each, activations, positions
+//   (with
+//                queries, keys and values moved), loss by logit, tokens of experts by the stack's bytes; backward twice
+//   Update       34 bytes a parameter, 8 a gradient (update_time.h)
+// Source: simulator/throughput.
+#pragma once
+
+#include "core/model/model_spec.h"
+#include "simulator/compute/kernel_cost.h"
+#include "simulator/throughput/machine_rates.h"
+
+namespace trainyard::simulator {
+
+class StackKernels final : public KernelCost {
+ public:
+  StackKernels(MachineRates rates, const ModelSpec& model, DataType gradient_type);
+  Seconds time(const Operation& operation) const override;
+
+ private:
+  Seconds gemm(const Gemm& gemm) const;
+  Seconds attention(const Attention& attention) const;
+  double bytes(const Elementwise& pass) const;
+
+  MachineRates rates_;
+  double projected_ = 1.0;  // elements of queries, keys and values for each that positions turn
+  double gradient_bytes_ = 4.0;
+};
+
+}  // namespace trainyard::simulator

@@ -1,0 +1,30 @@
+// StepWaterfall: an interpreted step opened into StepLosses, from what the peak would allow to what is reached.
+//
+//   sum over losses = duration, exactly
+//
+// Of the role whose compute takes longest. Its work, instruction by instruction, is split by operation: ideal is the
+// model's FLOPs over the peak, gemm and attention what their kernels take beyond their own FLOPs at the peak,
+// elementwise what moves memory, recompute all of what is run again, optimizer norms and updates. FLOPs that the role
+// has beyond the mean rank's are imbalance. Time in which data moves and compute doesn't is the communication's, by its
+// group; so is what compute is slowed down by beside it. All else is bubble: fill, drain, waiting for other stages.
+#pragma once
+
+#include "core/plan/plan.h"
+#include "simulator/step/execution.h"
+#include "simulator/step/simulate_step.h"
+#include "simulator/step/step_costs.h"
+#include "simulator/throughput/step_loss.h"
+
+namespace trainyard::simulator {
+
+struct StepWaterfall {
+  StepLosses losses{};
+  RoleId role;               // whose
+  Flops hardware_per_token;  // FLOPs that the program computes for a token, recomputation included: HFU's
+};
+
+// peak: of the compute type. Kernel times as priced in `costs`, split by `kernels`.
+StepWaterfall waterfall(const Program& program, const Plan& plan, const StepCosts& costs, const KernelCost& kernels,
+                        FlopsPerSecond peak);
+
+}  // namespace trainyard::simulator
