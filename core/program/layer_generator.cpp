@@ -140,6 +140,7 @@ void LayerGenerator::forward_scores(InstructionKind kind, const Place& place, La
     stage_.compute(kind, hop == 0 ? *segments.own_scores : *segments.other_scores, place, {kept.qkv, now},
                    {kept.attention, kept.log_sum_exp});
   }
+  kept.last_block = here;
 }
 
 BufferId LayerGenerator::forward_mlp(InstructionKind kind, const Place& place, LayerStash& kept) {
@@ -253,7 +254,7 @@ BufferId LayerGenerator::backward_attention_pieces(const Place& place, BufferId 
   return normed_grad;
 }
 
-// Blocks come round again; a block's gradient follows it, and takes one hop more to get home.
+// Blocks come round again, the rank's own last; a block's gradient follows it.
 std::optional<BufferId> LayerGenerator::backward_scores(const Place& place, BufferId attention_grad, BufferId qkv_grad,
                                                         const LayerStash& kept) {
   const SegmentShape& s = stage_.segments.shape;
@@ -293,21 +294,21 @@ std::optional<BufferId> LayerGenerator::backward_scores(const Place& place, Buff
     collective(InstructionKind::kReduce, CommunicationKind::kReduceScatter, gradient, qkv_grad, size * block);
     return std::nullopt;
   }
-  BufferId keys = kept.qkv;
+  BufferId keys = kept.last_block.value();
   std::optional<BufferId> arrived;  // gradient of the block at hand, of the ranks that had it before
-  for (int hop = 0; hop < size; ++hop) {
+  for (int hop = 1; hop < size; ++hop) {
     const BufferId now = keys;
-    if (hop + 1 < size) {
-      keys = pass_block(place, {now}, BufferContent::kKeyValue, block);
-    }
+    keys = hop + 1 < size ? pass_block(place, {now}, BufferContent::kKeyValue, block) : kept.qkv;
     const BufferId part = stage_.activation(BufferContent::kKeyValueGrad, block, flow);
-    backward(hop == 0 ? *segments.own_scores : *segments.other_scores, now, part);
+    backward(*segments.other_scores, now, part);
     std::vector<BufferId> sum{part};
     if (arrived) {
       sum.push_back(*arrived);
     }
     arrived = pass_block(place, std::move(sum), BufferContent::kKeyValueGrad, block);
   }
+  const BufferId own = stage_.activation(BufferContent::kKeyValueGrad, block, flow);
+  backward(*segments.own_scores, kept.qkv, own);
   return arrived;
 }
 

@@ -5,8 +5,10 @@
 //   experts      ... norm | router | dispatch | experts | combine, with shared ones as an mlp beside
 //
 // Context parallelism: a ring sends each block of keys and values to the next rank while scores of the last one are
-// made, and backward the block's gradient behind it (Liu et al. 2023); all-gather fetches all blocks first, and
-// scatters their gradients (Llama 3, section 3.3.2); Ulysses exchanges tokens for heads, and back (Jacobs et al. 2023).
+// made (Liu et al. 2023); backward begins with the block that forward ended on, so that a block's gradient, one hop
+// behind it, is home before the rank's own scores are done (Transformer Engine, context_parallel.py); all-gather
+// fetches all blocks first, and scatters their gradients (Llama 3, section 3.3.2); Ulysses exchanges tokens for heads,
+// and back (Jacobs et al. 2023).
 #pragma once
 
 #include <functional>
@@ -36,6 +38,7 @@ class WeightPasses {
 struct LayerStash {
   BufferId residual;  // input of the attention norm
   BufferId attention_normed, attention_rstd, qkv, attention, log_sum_exp;
+  std::optional<BufferId> last_block;  // of a ring: the keys and values that forward ended on
   BufferId mlp_residual, mlp_normed, mlp_rstd;
   std::optional<BufferId> gate_up, activated;  // dense or shared
   std::optional<BufferId> routing, routed, expert_gate_up, expert_activated, expert_output;

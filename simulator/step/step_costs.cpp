@@ -191,6 +191,21 @@ double compute_slowdown(GroupKind kind, double overlap) {
 
 }  // namespace
 
+namespace {
+
+// Sequence parallelism gathers a norm's output once more for the weight gradient: behind the input gradient's products
+// (Megatron-LM, tensor_parallel/layers.py), so that nothing waits for it.
+bool gathered_for_weights(const Role& role, const Instruction& instruction) {
+  if (instruction.kind != InstructionKind::kGather || instruction.writes.empty()) {
+    return false;
+  }
+  const Buffer& buffer = role.buffers[instruction.writes.front().at()];
+  return buffer.content == BufferContent::kNormed && buffer.last_use &&
+         role.instructions[buffer.last_use->at()].kind == InstructionKind::kBackwardWeight;
+}
+
+}  // namespace
+
 StepCosts price_under_stack(const Program& program, const Plan& plan, const Machine& machine, const GroupCost& groups) {
   const Layout& layout = plan.layout;
   const MachineRates rates = machine_rates(machine, layout.compute_type);
@@ -201,6 +216,13 @@ StepCosts price_under_stack(const Program& program, const Plan& plan, const Mach
   const std::int64_t per_node = std::min<std::int64_t>(machine.fabric.ranks_per_node.value, program.mesh.ranks());
   GroupCommunication communications(groups, std::max<std::int64_t>(1, per_node), habits);
   StepCosts costs = priced(program, kernels, communications);
+  for (const Role& role : program.roles) {
+    for (const Instruction& instruction : role.instructions) {
+      if (gathered_for_weights(role, instruction)) {
+        costs.work[role.id.at()][instruction.id.at()] = 0;
+      }
+    }
+  }
   for (const Group& group : program.groups) {
     costs.overlap.push_back({group.size, compute_slowdown(group.kind, rates.overlap), 1.0});
   }

@@ -113,10 +113,11 @@ class ComputeSplit {
   std::map<std::tuple<SegmentId, InstructionKind, bool>, StepLosses> known_;
 };
 
-// One role's step as stretches of time in which the same things go on.
+// A role's step as stretches of time in which the same things go on.
 struct Edge {
   Nanoseconds time = 0;
   int compute = 0;  // +1, -1
+  std::size_t group = 0;
   std::size_t loss = 0;
   int moving = 0;
   bool operator<(const Edge& other) const { return time < other.time; }
@@ -124,41 +125,51 @@ struct Edge {
 
 struct Exposure {
   StepLosses exposed{};  // data moves, compute doesn't
-  StepLosses beside{};   // both
-  Seconds computing;
+  StepLosses slowed{};   // both, by how much compute stands still
 };
 
-Exposure exposure(const Program& program, const Role& role, const InstructionTimes* times) {
+std::vector<Edge> edges_of(const Program& program, const Role& role, const InstructionTimes* times) {
   std::vector<Edge> edges;
   for (std::size_t i = 0; i < role.instructions.size(); ++i) {
     const Instruction& instruction = role.instructions[i];
     if (instruction.communication) {
-      const GroupKind group = program.groups[instruction.communication->group.at()].kind;
-      const std::size_t loss = at(loss_of(group, instruction.kind));
-      edges.push_back({times[i].moving, 0, loss, 1});
-      edges.push_back({times[i].end, 0, loss, -1});
+      const std::size_t group = instruction.communication->group.at();
+      const std::size_t loss = at(loss_of(program.groups[group].kind, instruction.kind));
+      edges.push_back({times[i].moving, 0, group, loss, 1});
+      edges.push_back({times[i].end, 0, group, loss, -1});
     } else if (instruction.stream == Stream::kCompute) {
-      edges.push_back({times[i].begin, 1, 0, 0});
-      edges.push_back({times[i].end, -1, 0, 0});
+      edges.push_back({times[i].begin, 1, 0, 0, 0});
+      edges.push_back({times[i].end, -1, 0, 0, 0});
     }
   }
   std::sort(edges.begin(), edges.end());
+  return edges;
+}
+
+Exposure exposure(const Program& program, const Role& role, const StepCosts& costs, const InstructionTimes* times) {
   Exposure result;
-  std::array<int, kStepLosses> moving{};
+  std::map<std::pair<std::size_t, std::size_t>, int> moving;  // group and loss -> how many
   int computing = 0;
   Nanoseconds since = 0;
-  for (const Edge& edge : edges) {
+  for (const Edge& edge : edges_of(program, role, times)) {
     const Seconds span = to_seconds(edge.time - since);
     since = edge.time;
-    // What the rank waits for first in a layer comes first: tensor before pipeline before gradients.
-    const auto* busy = std::find_if(moving.begin(), moving.end(), [](int count) { return count > 0; });
-    if (busy != moving.end()) {
-      const auto loss = static_cast<std::size_t>(busy - moving.begin());
-      (computing > 0 ? result.beside : result.exposed)[loss] += span;
+    // Of several, the one that slows compute most.
+    std::size_t worst = kStepLosses;
+    double slowdown = 0.0;
+    for (const auto& [what, count] : moving) {
+      if (count > 0 && costs.overlap[what.first].compute > slowdown) {
+        slowdown = costs.overlap[what.first].compute;
+        worst = what.second;
+      }
     }
-    result.computing += computing > 0 ? span : Seconds();
+    if (worst < kStepLosses) {
+      (computing > 0 ? result.slowed : result.exposed)[worst] += computing > 0 ? (1.0 - 1.0 / slowdown) * span : span;
+    }
     computing += edge.compute;
-    moving[edge.loss] += edge.moving;
+    if (edge.moving != 0) {
+      moving[{edge.group, edge.loss}] += edge.moving;
+    }
   }
   return result;
 }
@@ -194,7 +205,8 @@ StepWaterfall waterfall(const Program& program, const Plan& plan, const StepCost
   const double tokens = static_cast<double>(plan.training.global_batch * plan.training.sequence);
   result.hardware_per_token = total / tokens;
   const Role& role = program.roles[result.role.at()];
-  const Exposure seen = exposure(program, role, execution.times().data() + execution.table().first[result.role.at()]);
+  const Exposure seen =
+      exposure(program, role, costs, execution.times().data() + execution.table().first[result.role.at()]);
 
   StepLosses& losses = result.losses;
   losses = compute;
@@ -202,15 +214,8 @@ StepWaterfall waterfall(const Program& program, const Plan& plan, const StepCost
                         model_flops_per_token(plan.model, plan.training.sequence, AttentionConvention::kCausal) / peak;
   losses[at(StepLoss::kImbalance)] = losses[at(StepLoss::kIdeal)] - ideal;
   losses[at(StepLoss::kIdeal)] = ideal;
-  // Compute took longer than its work beside communication: shared out as that was.
-  Seconds beside;
   for (std::size_t i = 0; i < losses.size(); ++i) {
-    losses[i] += seen.exposed[i];
-    beside += seen.beside[i];
-  }
-  const Seconds slowed = max(Seconds(), seen.computing - longest);
-  for (std::size_t i = 0; i < losses.size() && beside.si() > 0.0; ++i) {
-    losses[i] += slowed * (seen.beside[i] / beside);
+    losses[i] += seen.exposed[i] + seen.slowed[i];
   }
   Seconds sum;
   for (const Seconds part : losses) {
