@@ -349,7 +349,7 @@ TEST(Compile, GivesTheSameProgramTwiceAndAnotherForAnotherLayout) {
 
 TEST(Compile, RefusesWhatAProgramCannotExpress) {
   Layout layout;
-  layout.context = 2;
+  layout.offload.optimizer = true;
   EXPECT_THROW(compile(tiny_plan(layout)), Error);
   layout = {};
   layout.pipeline = 8;
