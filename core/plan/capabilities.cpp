@@ -51,6 +51,9 @@ std::optional<std::string> missing_method(const Capabilities& has, const Layout&
   if (layout.offload != Offload{}) {
     return "offloading";
   }
+  if (layout.shard_group) {
+    return "hybrid sharding (shard_group)";
+  }
   if (layout.recompute_every != 1) {
     return "recomputation of some layers only (recompute_every " + std::to_string(layout.recompute_every) + ")";
   }
