@@ -40,9 +40,14 @@ double feed_forward_bytes(const FeedForwardShape& shape, const Sizes& sizes, dou
   return (sizes.activation * up + sizes.input * as_double(shape.width)) / cut;
 }
 
-double experts_bytes(const ExpertsShape& experts, std::int64_t hidden, const Layout& layout, const Sizes& sizes) {
+// That an expert-tensor group works on, per token of a tensor-parallel group.
+double expert_tokens(const ExpertsShape& experts, const Layout& layout) {
   const double imbalance = experts.capacity_factor ? *experts.capacity_factor : experts.imbalance;
-  const double tokens = as_double(experts.experts_per_token) * imbalance * layout.expert_tensor / sizes.tensor;
+  return as_double(experts.experts_per_token) * imbalance * layout.expert_tensor / layout.tensor;
+}
+
+double experts_bytes(const ExpertsShape& experts, std::int64_t hidden, const Layout& layout, const Sizes& sizes) {
+  const double tokens = expert_tokens(experts, layout);
   double bytes = kRouterBytes * as_double(experts.experts) / sizes.norms;
   bytes += tokens * ((sizes.activation + sizes.input) * as_double(hidden) +
                      feed_forward_bytes(experts.expert, sizes, layout.expert_tensor));
@@ -50,6 +55,15 @@ double experts_bytes(const ExpertsShape& experts, std::int64_t hidden, const Lay
     bytes += feed_forward_bytes(*experts.shared, sizes, sizes.tensor);
   }
   return bytes;
+}
+
+// Gradients of row-parallel products' outputs.
+double deferred_bytes(const LayerShape& layer, const Layout& layout, const Sizes& sizes) {
+  double outputs = 1.0 + (layer.feed_forward ? 1.0 : 0.0);
+  if (layer.experts) {
+    outputs += expert_tokens(*layer.experts, layout) + (layer.experts->shared ? 1.0 : 0.0);
+  }
+  return outputs * sizes.activation * as_double(layer.hidden);
 }
 
 }  // namespace
@@ -78,6 +92,7 @@ ActivationBytes activation_bytes(const LayerShape& layer, const Layout& layout, 
   if (layer.experts) {
     bytes.all += experts_bytes(*layer.experts, layer.hidden, layout, sizes);
   }
+  bytes.deferred = deferred_bytes(layer, layout, sizes);
   return bytes;
 }
 

@@ -11,6 +11,12 @@
 //                       n = top-k imbalance etp / tp tokens on an expert-tensor group per token of a tp group
 //   scores, unfused     5 s heads / t
 //
+// Between a layer's input gradient and its weight gradient, where a schedule takes them apart, products' inputs and
+// output gradients stay: q + k + v, the up outputs and h for each row-parallel product (gathered, so not cut by
+// sequence parallelism) come, q + k + v and the up outputs go. What is left of it per token:
+//
+//   attention, feed-forward, shared experts   b h each        experts   n b h
+//
 // Recomputation: full keeps a layer's input b h / c; selective drops the scores.
 // Source: Korthikanti et al. 2022, equations 1 to 6 (without dropout's masks on the residual); DeepSeek-V2, section
 // 2.1; Megatron-LM and Transformer Engine keep the same tensors.
@@ -23,8 +29,9 @@
 namespace trainyard::simulator {
 
 struct ActivationBytes {
-  double all = 0.0;    // a token's, nothing recomputed
-  double input = 0.0;  // a token's, all recomputed
+  double all = 0.0;       // a token's, nothing recomputed
+  double input = 0.0;     // a token's, all recomputed
+  double deferred = 0.0;  // on top of `all`, until the weight gradient
 };
 
 // Of the layer, per token of a tensor-parallel group's micro-batch. `sequence`: of the whole sequence, for scores.

@@ -8,6 +8,10 @@
 //   ZB-H2         min(m, 2 p - 1)
 //   ZB-V          min(m, p)
 //   DualPipe      min(m, p + 1), of one of the two chunks that a stage holds (DeepSeek-V3, 2024, table 2)
+//
+// Deferred: of those, the ones whose input gradient has run and whose weight gradient has not. They keep products'
+// inputs and output gradients. From the turns of core/schedule (test InFlight.DeferredAsTheTurnsHaveIt):
+//   ZB-H1 s + 1,  ZB-H2 2 s + 1,  ZB-V s + 1/2,  DualPipe 1/2,  each at most m;  others none: both halves run together
 #pragma once
 
 #include <algorithm>
@@ -41,6 +45,25 @@ inline double micro_batches_in_flight(const Layout& layout, int stage) {
       return most(p + 1) / 2.0;  // of both chunks together
   }
   return 1.0;
+}
+
+inline double weight_gradients_deferred(const Layout& layout, int stage) {
+  if (layout.pipeline == 1) {
+    return 0.0;
+  }
+  const auto most = [&layout](double n) { return std::min(static_cast<double>(layout.accumulation), n); };
+  switch (layout.schedule) {
+    case ScheduleKind::kZeroBubbleH1:
+      return most(stage + 1.0);
+    case ScheduleKind::kZeroBubbleH2:
+      return most(2.0 * stage + 1.0);
+    case ScheduleKind::kZeroBubbleV:
+      return most(stage + 0.5);
+    case ScheduleKind::kDualPipe:
+      return 0.5;
+    default:
+      return 0.0;
+  }
 }
 
 }  // namespace trainyard::simulator

@@ -67,10 +67,11 @@ struct MemoryModel::Costs {
   ParameterBytes expert;
   std::array<double, kMostKinds> dense_parameters{};
   std::array<double, kMostKinds> expert_parameters{};
-  std::array<double, kMostKinds> kept{};  // activations of a micro-batch
-  double input = 0.0;                     // of a recomputed layer, of a micro-batch
-  double largest_kept = 0.0;              // of a layer
-  double largest_layer = 0.0;             // parameters
+  std::array<double, kMostKinds> kept{};      // activations of a micro-batch
+  std::array<double, kMostKinds> deferred{};  // on top, between input and weight gradients
+  double input = 0.0;                         // of a recomputed layer, of a micro-batch
+  double largest_kept = 0.0;                  // of a layer
+  double largest_layer = 0.0;                 // parameters
   double largest_weight = 0.0;
   double table = 0.0;  // parameters of the embedding or the head, without padding
   double padded = 0.0;
@@ -88,6 +89,7 @@ struct MemoryModel::Stage {
   int embeds = 0;
   int heads = 0;
   double in_flight = 1.0;
+  double deferred = 0.0;
 };
 
 MemoryModel::Parameters MemoryModel::parameters_of(const LayerShape& layer) {
@@ -161,6 +163,7 @@ MemoryModel::Costs MemoryModel::costs_of(const Layout& layout) const {
     costs.dense_parameters.at(kind) = dense;
     costs.expert_parameters.at(kind) = expert;
     costs.kept.at(kind) = tokens * activations.all;
+    costs.deferred.at(kind) = tokens * activations.deferred;
     costs.input = tokens * activations.input;
     costs.largest_kept = std::max(costs.largest_kept, costs.kept.at(kind));
     costs.largest_layer = std::max(costs.largest_layer, dense + expert);
@@ -213,6 +216,7 @@ MemoryModel::Stage MemoryModel::stage_of(const Layout& layout, int stage) const 
   Stage result;
   result.index = stage;
   result.in_flight = micro_batches_in_flight(layout, stage);
+  result.deferred = weight_gradients_deferred(layout, stage);
   const std::int64_t p = layout.pipeline;
   const std::int64_t v = layout.chunks_per_stage;
   if (layout.schedule == ScheduleKind::kDualPipe && p > 1) {
@@ -235,9 +239,10 @@ MemoryModel::Stage MemoryModel::stage_of(const Layout& layout, int stage) const 
 struct MemoryModel::Held {
   double dense = 0.0;  // parameters
   double expert = 0.0;
-  double kept = 0.0;     // activations of one micro-batch
-  double at_work = 0.0;  // of the layer that is recomputed
-  int tables = 0;        // embedding and head
+  double kept = 0.0;      // activations of one micro-batch
+  double deferred = 0.0;  // on top, of one whose weight gradients have still to run
+  double at_work = 0.0;   // of the layer that is recomputed
+  int tables = 0;         // embedding and head
 };
 
 MemoryModel::Held MemoryModel::held_by(const Layout& layout, const Costs& costs, const Stage& stage) const {
@@ -247,6 +252,8 @@ MemoryModel::Held MemoryModel::held_by(const Layout& layout, const Costs& costs,
     held.dense += stage.layers.at(kind) * costs.dense_parameters.at(kind);
     held.expert += stage.layers.at(kind) * costs.expert_parameters.at(kind);
     held.kept += (stage.layers.at(kind) - again) * costs.kept.at(kind) + again * costs.input;
+    // A layer run again keeps what it ran until its weight gradient.
+    held.deferred += stage.layers.at(kind) * costs.deferred.at(kind) + again * (costs.kept.at(kind) - costs.input);
     if (again > 0.0) {
       held.at_work = std::max(held.at_work, costs.kept.at(kind) - costs.input);
     }
@@ -283,6 +290,10 @@ MemoryModel::Passing MemoryModel::passing(const Layout& layout, const Costs& cos
   return {0.0, 0.0};
 }
 
+double MemoryModel::activations_of(const Stage& stage, const Held& held) {
+  return stage.in_flight * held.kept + stage.deferred * held.deferred + held.at_work;
+}
+
 MemoryPrice MemoryModel::priced(const Layout& layout, const Costs& costs, const Stage& stage) const {
   std::array<double, kMemoryUses> use{};
   const auto at = [&use](MemoryUse which) -> double& { return use.at(static_cast<std::size_t>(which)); };
@@ -295,7 +306,7 @@ MemoryPrice MemoryModel::priced(const Layout& layout, const Costs& costs, const 
   at(MemoryUse::kGradients) = held.dense * costs.dense.gradients + held.expert * costs.expert.gradients;
   at(MemoryUse::kOptimizer) = held.dense * costs.dense.optimizer + held.expert * costs.expert.optimizer;
   at(MemoryUse::kPadding) = held.tables * costs.padded * costs.dense.sum();
-  const double activations = stage.in_flight * held.kept + held.at_work;
+  const double activations = activations_of(stage, held);
   at(MemoryUse::kActivations) = layout.offload.activations
                                     ? std::min(activations, kLayersAtWork * costs.largest_kept + held.at_work)
                                     : activations;
@@ -323,7 +334,7 @@ double MemoryModel::need_of(const Layout& layout, const Costs& costs, const Stag
   const Held held = held_by(layout, costs, stage);
   const double weight = kWeightGradientBytes * costs.largest_weight;
   return held.dense * costs.dense.sum() + held.expert * costs.expert.sum() +
-         held.tables * costs.padded * costs.dense.sum() + stage.in_flight * held.kept + held.at_work +
+         held.tables * costs.padded * costs.dense.sum() + activations_of(stage, held) +
          (stage.heads > 0 ? std::max(costs.logits, weight) : weight);
 }
 

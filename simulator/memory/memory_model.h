@@ -54,6 +54,7 @@ class MemoryModel {
   void add_chunk(Stage& stage, const Layout& layout, std::int64_t chunk, std::int64_t chunks) const;
   Held held_by(const Layout& layout, const Costs& costs, const Stage& stage) const;
   Passing passing(const Layout& layout, const Costs& costs, const Held& held) const;
+  static double activations_of(const Stage& stage, const Held& held);
   double need_of(const Layout& layout, const Costs& costs, const Stage& stage) const;
   MemoryPrice priced(const Layout& layout, const Costs& costs, const Stage& stage) const;
 

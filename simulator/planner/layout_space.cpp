@@ -130,6 +130,8 @@ class BlockCollector {
   LayoutBlocks result_;
 };
 
+constexpr int kMostUnevenChunks = 4;
+
 std::vector<std::pair<ScheduleKind, int>> schedules(const LayoutSpace& space, const LayoutBlock& block) {
   const std::int64_t layers = space.workload.model.layers;
   const std::int64_t p = block.pipeline;
@@ -140,7 +142,9 @@ std::vector<std::pair<ScheduleKind, int>> schedules(const LayoutSpace& space, co
   result.emplace_back(ScheduleKind::kGpipe, 1);
   if (block.accumulation % p == 0) {
     for (int chunks = 2; chunks <= space.limits.max_chunks && chunks * p <= layers; ++chunks) {
-      if (layers % (chunks * p) == 0 || chunks * p * 2 > layers || (chunks & (chunks - 1)) == 0) {
+      // With the embedding and the loss as layers too, or nearly even by twos.
+      const bool even = layers % (chunks * p) == 0 || (layers + 2) % (chunks * p) == 0;
+      if (even || (chunks <= kMostUnevenChunks && (chunks & (chunks - 1)) == 0)) {
         result.emplace_back(ScheduleKind::kInterleaved, chunks);
       }
     }

@@ -4,8 +4,8 @@
 //
 //   degrees    tp cp dp pp = ranks, each dividing what it cuts; etp ep | tp cp dp for experts
 //   batch      micro-batches that divide a data-parallel rank's share of the batch
-//   schedule   GPipe, 1F1B, interleaved with v that divide the layers, powers of two and the most; ZB-H1 from p,
-//              ZB-H2, ZB-V and DualPipe from 2 p micro-batches on
+//   schedule   GPipe, 1F1B, interleaved with v that divide the layers (or the layers and both ends), 2 and 4;
+//              ZB-H1 from p, ZB-H2, ZB-V and DualPipe from 2 p micro-batches on
 //   memory     recompute none, selective, full (of every layer, every 2nd, every 4th); ZeRO 0 to 3, ZeRO 3 in the
 //              node and replicated between nodes; offload of optimizer, activations, parameters (if asked)
 //   the rest   sequence parallelism, ring, Ulysses or all-gather for cp; overlaps (if asked; else on where they exist)

@@ -4,6 +4,7 @@
 
 #include "core/model/huggingface.h"
 #include "core/model/layer_shape.h"
+#include "core/schedule/schedule.h"
 #include "simulator/memory/activation_memory.h"
 #include "simulator/memory/in_flight.h"
 #include "tests/simulator/support/profiles.h"
@@ -85,6 +86,32 @@ TEST(InFlight, FollowsTheSchedule) {
   EXPECT_DOUBLE_EQ(micro_batches_in_flight(layout, 0), (14 + 24 + 1) / 4.0);
   layout.accumulation = 2;
   EXPECT_DOUBLE_EQ(micro_batches_in_flight(layout, 0), 2.0);
+}
+
+// The most that the turns of core/schedule leave between input and weight gradient, in whole stages' worth.
+TEST(InFlight, DeferredAsTheTurnsHaveIt) {
+  Layout layout;
+  layout.pipeline = 8;
+  layout.accumulation = 32;
+  for (const auto& [schedule, chunks] : std::vector<std::pair<ScheduleKind, int>>{{ScheduleKind::k1f1b, 1},
+                                                                                  {ScheduleKind::kZeroBubbleH1, 1},
+                                                                                  {ScheduleKind::kZeroBubbleH2, 1},
+                                                                                  {ScheduleKind::kZeroBubbleV, 2}}) {
+    layout.schedule = schedule;
+    layout.chunks_per_stage = chunks;
+    for (int stage = 0; stage < layout.pipeline; ++stage) {
+      int deferred = 0;
+      int most = 0;
+      for (const Slot& slot : stage_schedule(schedule, layout.pipeline, stage, chunks, 32)) {
+        deferred += slot.kind == SlotKind::kBackwardInput ? 1 : 0;
+        most = std::max(most, deferred);
+        deferred -= slot.kind == SlotKind::kBackwardWeight ? 1 : 0;
+      }
+      const double alone = schedule == ScheduleKind::k1f1b ? 1.0 : 0.0;  // both halves of one micro-batch
+      EXPECT_DOUBLE_EQ(weight_gradients_deferred(layout, stage), static_cast<double>(most) / chunks - alone)
+          << to_string(schedule) << " stage " << stage;
+    }
+  }
 }
 
 // Grattafiori et al. 2024, table 4: tp 8, pp 16, dp 128 on 80 GB H100, nothing recomputed. Optimizer and gradients are
