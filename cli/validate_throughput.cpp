@@ -59,6 +59,7 @@ ordered_json row_json(const ThroughputRow& row) {
     object["left_out_error"] = *row.left_out_error;
     object["left_out_scaled_error"] = *row.scaled_error;
     object["left_out_anchored_error"] = *row.anchored_error;
+    object["left_out_as_anchor_error"] = *row.as_anchor_error;
   }
   return object;
 }
@@ -109,6 +110,7 @@ ordered_json summary_json(const ThroughputSummary& summary) {
     object["mean_of_sources"] = left_out.by_source;
     object["mean_of_sources_scaled"] = left_out.scaled;
     object["mean_of_sources_anchored"] = left_out.anchored;
+    object["mean_of_sources_anchored_on_median_run"] = left_out.typical;
     object["sources"] = table_json(left_out.sources, false);
   }
   return out;
@@ -142,14 +144,15 @@ void print_left_out(const Session& session, const ThroughputSummary& summary) {
   if (summary.left_out.empty()) {
     return;
   }
-  Table table({"source left out", "rows", "mean error", "bias", "90th", "worst", "of sources", "scaled", "anchored"},
+  Table table({"source left out", "rows", "mean error", "bias", "90th", "worst", "of sources", "scaled", "anchored",
+               "on a median run"},
               {Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kRight,
-               Align::kRight, Align::kRight});
+               Align::kRight, Align::kRight, Align::kRight});
   for (const auto& [kind, left_out] : summary.left_out) {
     const ErrorStatistics& rows = left_out.rows;
     table.add_row({kind, std::to_string(rows.rows), percent(rows.mean), fmt::format("{:+.1f} %", 100.0 * rows.bias),
                    percent(rows.p90), percent(rows.max), percent(left_out.by_source), percent(left_out.scaled),
-                   percent(left_out.anchored)});
+                   percent(left_out.anchored), percent(left_out.typical)});
   }
   fmt::print("\n{}", table.text(session.out));
 }

@@ -150,12 +150,14 @@ LeftOutStatistics left_out_statistics(const std::vector<ThroughputRow>& rows, bo
   ByName plain;
   ByName scaled;
   ByName anchored;
+  std::map<std::string, std::vector<double>> anchors;
   Collected all;
   for (const ThroughputRow& row : rows) {
     if (row.left_out_error && row.moe == moe) {
       plain[row.source].add(*row.left_out_error, false);
       scaled[row.source].add(*row.scaled_error, false);
       anchored[row.source].add(*row.anchored_error, false);
+      anchors[row.source].push_back(*row.as_anchor_error);
       all.add(*row.left_out_error, false);
     }
   }
@@ -165,6 +167,9 @@ LeftOutStatistics left_out_statistics(const std::vector<ThroughputRow>& rows, bo
   statistics.by_source = mean_of_sources(statistics.sources);
   statistics.scaled = mean_of_sources(statistics_of(scaled));
   statistics.anchored = mean_of_sources(statistics_of(anchored));
+  for (const auto& [name, errors] : anchors) {
+    statistics.typical += median(errors) / static_cast<double>(anchors.size());
+  }
   return statistics;
 }
 

@@ -6,14 +6,12 @@
 #include <tuple>
 
 #include "core/error.h"
+#include "simulator/throughput/stack_anchor.h"
 #include "simulator/throughput/throughput_score.h"
 
 namespace trainyard::simulator {
 
 namespace {
-
-// Of an anchor's log error: the rest is taken for the scatter of one run (a stack's bias of 9 % against 4.5 %).
-constexpr double kAnchorShare = 0.8;
 
 std::string grid_of(const ThroughputCase& row) {
   const PublishedRun& run = row.run;
@@ -55,10 +53,10 @@ void predict(FitRow& fit, const ChosenStack& chosen, ThroughputRow& out) {
   out.error = out.measured > 0.0 ? out.predicted / out.measured - 1.0 : 0.0;
 }
 
-// Each anchored stack, with the factor that its run sets.
-std::map<std::string, double> anchor_scales(const std::vector<FitRow>& rows, const StackLibrary& library,
-                                            const std::vector<std::string>& anchors) {
-  std::map<std::string, double> scales;
+// Each anchored stack, with the profile that its run leaves.
+std::map<std::string, StackProfile> anchor_profiles(const std::vector<FitRow>& rows, const StackLibrary& library,
+                                                    const std::vector<std::string>& anchors) {
+  std::map<std::string, StackProfile> profiles;
   for (const std::string& anchor : anchors) {
     const auto found = std::find_if(rows.begin(), rows.end(), [&](const FitRow& row) {
       return row.row->run.id == anchor && row.row->tokens_per_s_per_gpu > 0.0;
@@ -68,9 +66,37 @@ std::map<std::string, double> anchor_scales(const std::vector<FitRow>& rows, con
                   "`trainyard validate FILE --rows` lists them");
     }
     const ChosenStack chosen = choose_stack(library, *found->row);
-    scales[found->stack] = std::pow(found->row->step_s() / found->pricer->step_s(chosen.profile), kAnchorShare);
+    profiles[found->stack] = anchored_profile(chosen.profile, *found->pricer, found->row->step_s());
   }
-  return scales;
+  return profiles;
+}
+
+struct LeftOut {
+  FitRow* row = nullptr;
+  ThroughputRow* out = nullptr;
+  StackProfile profile;
+  double log_error = 0.0;  // of speed
+  double anchored = 0.0;   // sum of |error| over anchors
+  int anchors = 0;
+};
+
+// Every run of the source in turn sets its stack's constants for the source's others of the stack.
+void anchor_each(std::vector<LeftOut>& members) {
+  for (LeftOut& anchor : members) {
+    double sum = 0.0;
+    int others = 0;
+    const StackProfile profile = anchored_profile(anchor.profile, *anchor.row->pricer, anchor.row->row->step_s());
+    for (LeftOut& member : members) {
+      if (&member != &anchor && member.row->stack == anchor.row->stack) {
+        const double error = std::abs(member.row->row->step_s() / member.row->pricer->step_s(profile) - 1.0);
+        member.anchored += error;
+        ++member.anchors;
+        sum += error;
+        ++others;
+      }
+    }
+    anchor.out->as_anchor_error = others > 0 ? sum / others : 0.0;
+  }
 }
 
 void leave_sources_out(std::vector<FitRow>& rows, const StackLibrary& library, std::vector<ThroughputRow*>& out) {
@@ -87,25 +113,21 @@ void leave_sources_out(std::vector<FitRow>& rows, const StackLibrary& library, s
     std::copy_if(fitted.begin(), fitted.end(), std::back_inserter(others),
                  [&](const FitRow& row) { return row.row->run.source_key != source; });
     const StackLibrary without = fit_stacks(others, &library);
-    std::vector<std::size_t> members;
+    std::vector<LeftOut> members;
     std::vector<double> logs;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (rows[i].row->run.source_key == source && !rows[i].row->excluded) {
-        const ChosenStack chosen = choose_stack(without, *rows[i].row);
-        members.push_back(i);
-        logs.push_back(std::log(rows[i].row->step_s() / rows[i].pricer->step_s(chosen.profile)));
+        const StackProfile profile = choose_stack(without, *rows[i].row).profile;
+        logs.push_back(std::log(rows[i].row->step_s() / rows[i].pricer->step_s(profile)));
+        members.push_back({&rows[i], out[i], profile, logs.back()});
       }
     }
+    anchor_each(members);
     const double middle = median(logs);
-    for (std::size_t k = 0; k < members.size(); ++k) {
-      ThroughputRow& row = *out[members[k]];
-      row.left_out_error = std::exp(logs[k]) - 1.0;
-      row.scaled_error = std::exp(logs[k] - middle) - 1.0;
-      double sum = 0.0;
-      for (std::size_t j = 0; j < members.size(); ++j) {
-        sum += j == k ? 0.0 : std::abs(std::exp(logs[k] - kAnchorShare * logs[j]) - 1.0);
-      }
-      row.anchored_error = members.size() > 1 ? sum / static_cast<double>(members.size() - 1) : 0.0;
+    for (const LeftOut& member : members) {
+      member.out->left_out_error = std::exp(member.log_error) - 1.0;
+      member.out->scaled_error = std::exp(member.log_error - middle) - 1.0;
+      member.out->anchored_error = member.anchors > 0 ? member.anchored / member.anchors : 0.0;
     }
   }
 }
@@ -119,14 +141,14 @@ ThroughputValidation validate_throughput(const std::vector<ThroughputCase>& case
     validation.rows.push_back(described(row));
   }
   std::vector<FitRow> rows = fit_rows(cases);
-  const std::map<std::string, double> scales = anchor_scales(rows, library, options.anchors);
+  const std::map<std::string, StackProfile> anchored = anchor_profiles(rows, library, options.anchors);
   std::vector<ThroughputRow*> out;
   for (FitRow& row : rows) {
     ThroughputRow& described_row = validation.rows.at(static_cast<std::size_t>(row.row - cases.data()));
     out.push_back(&described_row);
     ChosenStack chosen = choose_stack(library, *row.row);
-    if (const auto scale = scales.find(row.stack); scale != scales.end()) {
-      chosen.profile.scale = scale->second;
+    if (const auto found = anchored.find(row.stack); found != anchored.end()) {
+      chosen.profile = found->second;
       chosen.evidence = StackEvidence::kAnchored;
     }
     predict(row, chosen, described_row);

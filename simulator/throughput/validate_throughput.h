@@ -6,7 +6,7 @@
 //             regret: how much slower the layout predicted fastest ran than the fastest one
 //   baselines a constant MFU per GPU and precision; the smallest scale of the same model and source for all others
 // Leave one source out: each row predicted by constants refitted without its source; then with one factor on the whole
-// source (its median), and anchored on each one of its runs in turn.
+// source (its median), and its stack anchored (stack_anchor.h) on each one of its runs in turn.
 #pragma once
 
 #include <map>
@@ -40,8 +40,9 @@ struct ThroughputRow {
   std::int64_t gpus = 0;
   std::string grid;
   std::optional<double> left_out_error;
-  std::optional<double> scaled_error;    // left out, one factor for the source
-  std::optional<double> anchored_error;  // left out, anchored on a run: mean of |error| over the choice of run
+  std::optional<double> scaled_error;     // left out, one factor for the source
+  std::optional<double> anchored_error;   // left out, anchored on a run: mean of |error| over the choice of run
+  std::optional<double> as_anchor_error;  // left out, the mean |error| of its stack's others once anchored on this run
 };
 
 struct ErrorStatistics {
@@ -65,7 +66,8 @@ struct LeftOutStatistics {
   ErrorStatistics rows;    // over rows
   double by_source = 0.0;  // mean over sources of their mean error
   double scaled = 0.0;     // the same after one factor a source
-  double anchored = 0.0;   // the same after anchoring on one run
+  double anchored = 0.0;   // the same after anchoring on one run: whichever
+  double typical = 0.0;    // ... the median run: half of the runs to anchor on do better
   std::map<std::string, ErrorStatistics> sources;
 };
 

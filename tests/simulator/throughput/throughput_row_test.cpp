@@ -106,8 +106,10 @@ TEST(ThroughputRow, AnchorSetsTheScaleOfItsStackAndNarrowsTheInterval) {
   const std::vector<ThroughputCase> cases = {read(row()), read(slow)};
   const ThroughputValidation plain = validate_throughput(cases, shipped_stacks(), {});
   const ThroughputValidation anchored = validate_throughput(cases, shipped_stacks(), {false, {"slow"}});
-  // Four fifths of the anchor's log error; the rest is taken for scatter.
-  EXPECT_NEAR(std::log1p(anchored.rows[1].error) / std::log1p(plain.rows[1].error), 0.2, 1e-9);
+  // Constants take most of the anchor's log error and the scale half of what they leave; the rest counts as scatter.
+  const double left = std::log1p(anchored.rows[1].error) / std::log1p(plain.rows[1].error);
+  EXPECT_GT(left, 0.0);
+  EXPECT_LT(left, 0.5);
   EXPECT_EQ(anchored.rows[0].evidence, StackEvidence::kAnchored);
   EXPECT_LT(anchored.rows[0].predicted, plain.rows[0].predicted);
   EXPECT_THROW(validate_throughput(cases, shipped_stacks(), {false, {"no such row"}}), Error);
