@@ -1,5 +1,6 @@
 #include "simulator/throughput/published_throughput.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/document/json_document.h"
@@ -33,7 +34,7 @@ std::optional<double> number(const json& object, const char* key) {
 
 std::optional<std::int64_t> whole(const json& object, const char* key) {
   const std::optional<double> value = number(object, key);
-  if (!value || *value < 0.0 || *value > 1e15) {
+  if (!value || *value < -1e15 || *value > 1e15) {
     return std::nullopt;
   }
   return static_cast<std::int64_t>(*value);
@@ -169,13 +170,20 @@ PublishedRun read_run(const json& row) {
 
 bool is_published_throughput(const std::string& text) {
   const std::size_t start = text.find_first_not_of(" \t\r\n");
-  return start != std::string::npos && text[start] == '[' && text.find("\"parallelism\"") != std::string::npos;
+  return start != std::string::npos && text[start] == '[';
 }
 
 std::vector<PublishedRun> parse_published_throughput(const std::string& text, const std::string& where) {
   const json root = parse_json(text, where);
   if (!root.is_array()) {
     throw Error("not an array of measured runs", where, "the file of published throughput is [{id, model, ...}, ...]");
+  }
+  const bool any = std::any_of(root.begin(), root.end(), [](const json& row) {
+    return row.is_object() && row.contains("model") && row.contains("parallelism");
+  });
+  if (!any) {
+    throw Error(root.empty() ? "no rows" : "none of the rows has \"model\" and \"parallelism\"", where,
+                "the file of published throughput is [{id, model, hardware, parallelism, measured}, ...]");
   }
   std::vector<PublishedRun> runs;
   for (const json& row : root) {

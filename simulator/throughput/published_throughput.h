@@ -86,7 +86,7 @@ struct PublishedRun {
   std::string malformed;  // why the row can't be read; empty when it can
 };
 
-// Whether a text is such a file: an array of objects with "parallelism".
+// Whether a text may be such a file: an array.
 bool is_published_throughput(const std::string& text);
 
 std::vector<PublishedRun> parse_published_throughput(const std::string& text, const std::string& where);

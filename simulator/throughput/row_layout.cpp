@@ -174,7 +174,7 @@ std::vector<std::int64_t> chunk_counts(const PublishedRun& run, const Layout& la
   return counts.empty() ? std::vector<std::int64_t>{2} : counts;
 }
 
-std::string fill_degrees(const PublishedRun& run, Layout& layout) {
+std::string fill_degrees(const PublishedRun& run, Layout& layout, ThroughputCase& made) {
   const PublishedParallelism& row = run.parallelism;
   layout.tensor = small(row.tp, 1);
   layout.pipeline = small(row.pp, 1);
@@ -186,6 +186,9 @@ std::string fill_degrees(const PublishedRun& run, Layout& layout) {
     return "tp x pp x cp doesn't divide the GPUs";
   }
   layout.data = static_cast<int>(run.gpus / others);
+  if (row.dp && *row.dp != layout.data) {
+    made.flags.emplace_back("dp_of_the_gpus");  // the stated one doesn't give the GPUs
+  }
   const std::int64_t plane = run.gpus / layout.pipeline;
   if (plane % (std::int64_t{layout.expert} * layout.expert_tensor) != 0) {
     return "ep x etp doesn't divide the GPUs of a stage";
@@ -197,7 +200,7 @@ std::string fill_degrees(const PublishedRun& run, Layout& layout) {
 
 std::string row_layouts(const PublishedRun& run, ThroughputCase& made) {
   Layout layout;
-  std::string reason = fill_degrees(run, layout);
+  std::string reason = fill_degrees(run, layout, made);
   if (!reason.empty()) {
     return reason;
   }
@@ -214,7 +217,7 @@ std::string row_layouts(const PublishedRun& run, ThroughputCase& made) {
     layout.zero_stage = 1;
     made.flags.emplace_back("zero_assumed");
   }
-  const std::regex degree(R"(shard degree (\d+))");
+  const std::regex degree(R"(shard degree (\d{1,7}))");
   std::smatch match;
   if (std::regex_search(row.sharding, match, degree) && std::stoi(match[1]) < layout.data * layout.context) {
     layout.shard_group = std::max(1, std::stoi(match[1]));

@@ -6,6 +6,7 @@
 #include "core/document/text_match.h"
 #include "core/model/layer_shape.h"
 #include "core/model/model_flops.h"
+#include "simulator/throughput/row_check.h"
 #include "simulator/throughput/row_layout.h"
 
 namespace trainyard::simulator {
@@ -190,7 +191,7 @@ void fill_measured(const PublishedRun& run, const ThroughputExclusions& exclusio
 ThroughputCase make_case(const PublishedRun& run, const ThroughputExclusions& exclusions) {
   ThroughputCase made;
   made.run = run;
-  made.reason = run.malformed;
+  made.reason = run.malformed.empty() ? why_unusable(run) : run.malformed;
   if (!made.reason.empty()) {
     return made;
   }
@@ -201,7 +202,7 @@ ThroughputCase make_case(const PublishedRun& run, const ThroughputExclusions& ex
   const std::optional<DescribedMachine> machine =
       described_machine({run.gpu, run.intra_link, run.inter_link, run.gpus, run.gpus_per_node, run.gpu_memory_gb});
   if (!machine) {
-    made.reason = "an accelerator we have no data for: " + run.gpu;
+    made.reason = run.gpu.empty() ? "hardware.gpu isn't stated" : "an accelerator we have no data for: " + run.gpu;
     return made;
   }
   made.machine = *machine;

@@ -94,7 +94,9 @@ std::optional<BytesPerSecond> nic_rate(const std::string& words, std::int64_t gp
 }
 
 std::optional<DescribedMachine> described_machine(const HardwareWords& words) {
-  const std::string gpu = lower_case(words.gpu);
+  std::string gpu = lower_case(words.gpu);
+  std::replace_if(
+      gpu.begin(), gpu.end(), [](char letter) { return letter == ' ' || letter == '_'; }, '-');
   const auto silicon = std::find_if(kSilicon.begin(), kSilicon.end(),
                                     [&](const Silicon& known) { return contains(gpu, std::string(known.word)); });
   if (silicon == kSilicon.end()) {

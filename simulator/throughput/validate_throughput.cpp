@@ -42,6 +42,11 @@ double rate(const ThroughputCase& row, double step_s) {
 void predict(FitRow& fit, const ChosenStack& chosen, ThroughputRow& out) {
   const StepPrice price = fit.pricer->price(chosen.profile, &out.layout);
   out.predicted = rate(*fit.row, price.step_time.si());
+  if (!std::isfinite(out.predicted) || out.predicted <= 0.0) {
+    out.predicted = 0.0;
+    out.reason = "the step model gives no finite time for it";
+    return;
+  }
   out.stack = chosen.profile.name;
   out.evidence = chosen.evidence;
   out.losses = price.losses;

@@ -99,6 +99,43 @@ TEST(ThroughputRow, NoMissingKeyIsABug) {
   }
 }
 
+// Slips of the keyboard: each gets a reason, or a finite price, in a moment.
+TEST(ThroughputRow, NumbersNoRunCanHaveAreNamed) {
+  const nlohmann::json whole = row();
+  for (const std::string part : {"model", "parallelism", "hardware"}) {
+    for (const auto& [key, stated] : whole.at(part).items()) {
+      if (!stated.is_number()) {
+        continue;
+      }
+      for (const double value : {0.0, -1.0, 1e15}) {
+        nlohmann::json slip = whole;
+        slip[part][key] = value;
+        EXPECT_NE(read(slip).reason, "") << part << "/" << key << " " << value;
+      }
+    }
+  }
+  nlohmann::json headless = whole;
+  headless["model"]["heads"] = 0;
+  headless["model"].erase("head_dim");
+  EXPECT_EQ(read(headless).reason, "model.heads is 0, not from 1 to 16384");
+  nlohmann::json chunks = whole;
+  chunks["parallelism"]["pp"] = 8;
+  chunks["parallelism"]["vpp"] = 1000;
+  EXPECT_EQ(read(chunks).reason, "pp 8 x vpp 1000 are more chunks than the 48 layers");
+}
+
+TEST(ThroughputRow, SpacesInAGpusNameDontMatter) {
+  nlohmann::json pcie = row();
+  pcie["hardware"]["gpu"] = "A100 PCIe 80GB";
+  EXPECT_EQ(read(pcie).machine.accelerator.name, "a100-pcie-80");
+  EXPECT_EQ(read(row()).machine.accelerator.name, "a100-sxm-80");
+}
+
+TEST(ThroughputRow, FilesWithoutRowsSaySo) {
+  EXPECT_THROW(parse_published_throughput("[]", "rows.json"), Error);
+  EXPECT_THROW(parse_published_throughput("[{}]", "rows.json"), Error);
+}
+
 TEST(ThroughputRow, AnchorSetsTheScaleOfItsStackAndNarrowsTheInterval) {
   nlohmann::json slow = row();
   slow["id"] = "slow";
