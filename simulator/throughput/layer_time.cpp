@@ -72,9 +72,10 @@ void LayerPricer::add_gemm(Passes& passes, const Gemm& gemm) const {
     pass[at(StepLoss::kIdeal)] += ideal;
     pass[at(StepLoss::kGemm)] += spent - ideal;
   };
-  // Gradients of weights are added to what earlier micro-batches left.
+  // Gradients of weights are added to what earlier micro-batches left: by the product itself, or by a kernel after it.
   const double gradient = static_cast<double>(size_of(layout_.gradient_type));
-  const Seconds accumulate = from_si<Bytes>(2.0 * gradient * gemm.copies * n * k) / rates_.memory;
+  const double moved = 2.0 * gradient + (rates_.fused_accumulation ? 0.0 : 2.0 * kActivationBytes);
+  const Seconds accumulate = from_si<Bytes>(moved * gemm.copies * n * k) / rates_.memory;
   add(passes.forward, time({m, n, k}));
   add(passes.input, time({m, k, n}));
   add(passes.weight, time({n, k, m}) + accumulate);
@@ -272,15 +273,19 @@ Seconds LayerPricer::transfer() const {
   if (layout_.pipeline == 1) {
     return {};
   }
-  const bool sliced = layout_.sequence_parallel || rates_.sliced_transfer;
-  const double bytes = kActivationBytes * tokens_ * real(model_.hidden) / (sliced ? tensor_ : 1.0);
+  const double whole = kActivationBytes * tokens_ * real(model_.hidden);
   GroupShape pair;
   pair.count = {2, 1};
   pair.stride = shapes_.pipeline.stride;
   // The slowest hop decides: one that leaves the node, if any does.
   pair.per_node = shapes_.pipeline.per_node >= layout_.pipeline ? 2 : 1;
   pair.concurrent = shapes_.pipeline.concurrent;
-  return collective(CollectiveOp::kSendRecv, bytes, pair);
+  const Seconds slice = collective(CollectiveOp::kSendRecv, whole / tensor_, pair);
+  if (layout_.sequence_parallel || rates_.sliced_transfer || layout_.tensor == 1) {
+    return slice;
+  }
+  // DeepSpeed's engine slices activations between tensor-parallel ranks and sends gradients whole.
+  return 0.5 * (slice + collective(CollectiveOp::kSendRecv, whole, pair));
 }
 
 }  // namespace trainyard::simulator

@@ -25,6 +25,7 @@ struct MachineRates {
   BytesPerSecond host_link;  // PCIe or C2C, one direction
   bool fused = true;
   bool sliced_transfer = true;
+  bool fused_accumulation = true;
 };
 
 // Tensor cores at their peak draw more than the power limit; clocks give. Peak / power^... of a GPU against A100's:

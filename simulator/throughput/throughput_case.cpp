@@ -122,6 +122,9 @@ SoftwareWords software_of(const PublishedRun& run, const std::string& generation
                      (contains(words, "torchtitan") && !contains(words, "compile"));
   software.fused = !unfused && !eager;
   software.sliced_transfer = !contains(words, "deepspeed") && !contains(words, "bloom") && !contains(words, "vtrain");
+  // Megatron-LM from early 2022 on; DeepSpeed and autograd add in a kernel of their own.
+  software.fused_accumulation =
+      software.fused || (software.kind == "megatron" && software.sliced_transfer && run.year >= 2022);
   return software;
 }
 

@@ -110,6 +110,7 @@ std::map<std::string, StackRows> by_stack(const std::vector<FitRow>& rows) {
     profile.attention = software.attention;
     profile.fused = software.fused;
     profile.sliced_transfer = software.sliced_transfer;
+    profile.fused_accumulation = software.fused_accumulation;
     const std::string& source = row.row->run.source_key;
     const std::string& group = row.row->run.group;
     if (std::find(profile.groups.begin(), profile.groups.end(), group) == profile.groups.end()) {
@@ -223,12 +224,14 @@ StackLibrary fit_stacks(const std::vector<FitRow>& rows, const StackLibrary* sta
       profile.name = name;
       profile.generation = name.substr(0, name.find('-'));
       profile.fused = fused;
+      profile.fused_accumulation = fused;
       profile.attention = AttentionKernel::kCudnn;
       library.families[name] = profile;
     }
     StackProfile all = profile_of(mean.all());
     all.name = fused ? "any-fused" : "any-eager";
     all.fused = fused;
+    all.fused_accumulation = fused;
     library.families[all.name] = all;
   }
   return library;

@@ -42,16 +42,18 @@ TEST_F(PublishedThroughput, ShippedProfilesAreWithinTheStatedErrors) {
   EXPECT_LE(summary.sources.at("korthikanti-t5").mean, 0.020);
   EXPECT_GE(summary.kinds.at("dense").inside, 0.75);
   EXPECT_LE(summary.kinds.at("dense").inside, 0.87);
+  EXPECT_GE(summary.kinds.at("moe").inside, 0.75);
+  EXPECT_LE(summary.kinds.at("moe").inside, 0.87);
   EXPECT_LT(summary.kinds.at("dense").mean, 0.5 * summary.baselines.at("constant_mfu").mean);
 }
 
 TEST_F(PublishedThroughput, ASourceLeftOutIsStillPredicted) {
   const ThroughputSummary summary = validate_throughput(cases_, shipped_stacks(), {true, {}}).summary;
-  EXPECT_LE(summary.left_out.at("dense").by_source, 0.068);
-  EXPECT_LE(summary.left_out.at("dense").rows.mean, 0.075);
-  EXPECT_LE(summary.left_out.at("dense").rows.p90, 0.185);
-  EXPECT_LE(summary.left_out.at("dense").anchored, 0.056);
-  EXPECT_LE(summary.left_out.at("dense").typical, 0.052);
+  EXPECT_LE(summary.left_out.at("dense").by_source, 0.067);
+  EXPECT_LE(summary.left_out.at("dense").rows.mean, 0.073);
+  EXPECT_LE(summary.left_out.at("dense").rows.p90, 0.180);
+  EXPECT_LE(summary.left_out.at("dense").anchored, 0.054);
+  EXPECT_LE(summary.left_out.at("dense").typical, 0.050);
   EXPECT_LE(summary.left_out.at("dense").scaled, 0.045);
   EXPECT_LE(summary.left_out.at("moe").by_source, 0.13);
 }
