@@ -10,6 +10,7 @@
 #include "cli/text/table.h"
 #include "core/model/parameter.h"
 #include "core/units/format_quantity.h"
+#include "simulator/step/loss_dust.h"
 
 namespace trainyard::cli {
 
@@ -74,22 +75,24 @@ std::vector<Align> numbers_after_name(std::size_t columns) {
 
 // The losses of one or two layouts from peak to achieved; sums are the steps.
 Table waterfall(const std::vector<const simulator::StepPrice*>& steps, const std::vector<std::string>& names) {
+  std::vector<simulator::StepLosses> losses;
+  for (const simulator::StepPrice* step : steps) {
+    losses.push_back(simulator::without_dust(step->losses));
+  }
   std::vector<std::string> headings = {"where the step goes"};
   headings.insert(headings.end(), names.begin(), names.end());
   Table table(headings, numbers_after_name(headings.size()));
   for (int loss = 0; loss < simulator::kStepLosses; ++loss) {
     std::vector<std::string> cells = {std::string(to_string(static_cast<StepLoss>(loss)))};
     bool any = false;
-    for (const simulator::StepPrice* step : steps) {
-      const Seconds part = step->losses.at(static_cast<std::size_t>(loss));
+    for (const simulator::StepLosses& parts : losses) {
+      const Seconds part = parts.at(static_cast<std::size_t>(loss));
       any = any || part.si() != 0.0;
       cells.push_back(format_quantity(part));
     }
     if (steps.size() == 2) {
-      cells.push_back(fmt::format("{:+.1f} %", 100.0 *
-                                                   (steps[1]->losses.at(static_cast<std::size_t>(loss)) -
-                                                    steps[0]->losses.at(static_cast<std::size_t>(loss))) /
-                                                   steps[0]->step_time));
+      const auto at = static_cast<std::size_t>(loss);
+      cells.push_back(fmt::format("{:+.1f} %", 100.0 * (losses[1].at(at) - losses[0].at(at)) / steps[0]->step_time));
     }
     if (any) {
       table.add_row(cells);
@@ -184,8 +187,9 @@ void print_explained(const Session& session, const ClusterPlan& plan, int column
 
 ordered_json losses_json(const simulator::StepPrice& step) {
   ordered_json object = ordered_json::object();
+  const simulator::StepLosses losses = simulator::without_dust(step.losses);
   for (int loss = 0; loss < simulator::kStepLosses; ++loss) {
-    object[std::string(to_string(static_cast<StepLoss>(loss)))] = step.losses.at(static_cast<std::size_t>(loss)).si();
+    object[std::string(to_string(static_cast<StepLoss>(loss)))] = losses.at(static_cast<std::size_t>(loss)).si();
   }
   return object;
 }

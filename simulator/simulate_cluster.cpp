@@ -6,6 +6,7 @@
 
 #include "core/model/model_flops.h"
 #include "simulator/compute/stack_kernels.h"
+#include "simulator/step/loss_dust.h"
 #include "simulator/step/step_costs.h"
 #include "simulator/throughput/machine_rates.h"
 
@@ -38,6 +39,7 @@ void open_up(ClusterSimulation& result, const Plan& plan, const Machine& machine
   const MachineRates rates = machine_rates(machine, plan.layout.compute_type);
   const StackKernels kernels(rates, plan.model, plan.layout.gradient_type);
   result.waterfall = waterfall(result.simulation.program, plan, result.simulation.costs, kernels, rates.peak);
+  result.waterfall.losses = without_dust(result.waterfall.losses);
   const double tokens_per_rank =
       result.simulation.estimate.tokens_per_second / static_cast<double>(plan.layout.ranks());
   const auto share = [&](Flops per_token) { return tokens_per_rank * per_token.si() / rates.peak.si(); };

@@ -57,12 +57,13 @@ double experts_bytes(const ExpertsShape& experts, std::int64_t hidden, const Lay
   return bytes;
 }
 
-// Gradients of row-parallel products' outputs.
+// Gradients of row-parallel products' outputs and of norms' outputs.
 double deferred_bytes(const LayerShape& layer, const Layout& layout, const Sizes& sizes) {
   double outputs = 1.0 + (layer.feed_forward ? 1.0 : 0.0);
   if (layer.experts) {
     outputs += expert_tokens(*layer.experts, layout) + (layer.experts->shared ? 1.0 : 0.0);
   }
+  outputs += static_cast<double>(layer.norms) / sizes.norms;
   return outputs * sizes.activation * as_double(layer.hidden);
 }
 

@@ -13,9 +13,9 @@
 //
 // Between a layer's input gradient and its weight gradient, where a schedule takes them apart, products' inputs and
 // output gradients stay: q + k + v, the up outputs and h for each row-parallel product (gathered, so not cut by
-// sequence parallelism) come, q + k + v and the up outputs go. What is left of it per token:
+// sequence parallelism) and each norm come, q + k + v and the up outputs go. What is left of it per token:
 //
-//   attention, feed-forward, shared experts   b h each        experts   n b h
+//   attention, feed-forward, shared experts   b h each        experts   n b h        norms   b h / c each
 //
 // Recomputation: full keeps a layer's input b h / c; selective drops the scores.
 // Source: Korthikanti et al. 2022, equations 1 to 6 (without dropout's masks on the residual); DeepSeek-V2, section

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/units/format_quantity.h"
+#include "simulator/memory/communicator_memory.h"
 #include "simulator/step/step_costs.h"
 
 namespace trainyard::simulator {
@@ -17,6 +19,16 @@ MemoryCause largest_cause(const RoleMemory& memory) {
   return static_cast<MemoryCause>(largest - memory.by_cause.begin());
 }
 
+// Of published numbers: with the communicators that the program has.
+ByteCount runtime_of(const Program& program, const DeviceProfile& profile) {
+  const ByteCount usual = runtime_memory(profile, ranks_per_node(profile, program.mesh.ranks()));
+  if (profile.measured() != nullptr) {
+    return usual;
+  }
+  const double more = (communicators(program.mesh) - kUsualCommunicators) * kCommunicatorBytes;
+  return ByteCount(std::max<std::int64_t>(0, usual.value() + static_cast<std::int64_t>(more)));
+}
+
 }  // namespace
 
 ByteCount runtime_memory(const DeviceProfile& profile, std::int64_t ranks_at_once) {
@@ -27,7 +39,7 @@ ByteCount runtime_memory(const DeviceProfile& profile, std::int64_t ranks_at_onc
 }
 
 std::vector<RoleMemory> estimate_memory(const Program& program, const DeviceProfile& profile) {
-  const ByteCount runtime = runtime_memory(profile, ranks_per_node(profile, program.mesh.ranks()));
+  const ByteCount runtime = runtime_of(program, profile);
   std::vector<RoleMemory> result;
   for (const Role& role : program.roles) {
     const MemoryProfile live = memory_profile(role);
@@ -61,9 +73,10 @@ std::optional<Infeasible> exceeds_memory(const std::vector<RoleMemory>& memory, 
   const MemoryCause cause = largest_cause(most);
   Infeasible infeasible;
   infeasible.reason = InfeasibleReason::kMemory;
-  infeasible.detail = fmt::format("stage {} (rank {}) needs {:.1f} GiB of {:.1f} GiB; most of it, {:.1f} GiB, for {}",
-                                  most.stage, most.representative.value(), gibibytes(most.total), gibibytes(available),
-                                  gibibytes(most.by_cause[static_cast<std::size_t>(cause)]), to_string(cause));
+  infeasible.detail = fmt::format(
+      "stage {} (rank {}) needs {:.1f} GiB of {:.1f} GiB, {} too much; most of it, {:.1f} GiB, for {}", most.stage,
+      most.representative.value(), gibibytes(most.total), gibibytes(available), format_quantity(most.total - available),
+      gibibytes(most.by_cause[static_cast<std::size_t>(cause)]), to_string(cause));
   infeasible.needed = most.total;
   infeasible.available = available;
   return infeasible;

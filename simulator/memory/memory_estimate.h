@@ -2,7 +2,7 @@
 //
 //   total = arena + persistent + runtime
 //   by cause: live buffers at the peak (memory_profile), fragmentation = arena + persistent - peak,
-//             runtime = a worker process without buffers (measured) or context and libraries (published)
+//             runtime = a worker process without buffers (measured) or context, libraries and communicators (published)
 //
 // The executor allocates exactly arena + persistent bytes, so the total is what it holds, not a bound.
 #pragma once

@@ -7,16 +7,18 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "core/units/format_quantity.h"
 #include "simulator/memory/activation_memory.h"
+#include "simulator/memory/communicator_memory.h"
 #include "simulator/memory/in_flight.h"
 
 namespace trainyard::simulator {
 
 namespace {
 
-// Of one communicator: channels of 4 MiB a direction and peer (NCCL_BUFFSIZE), 16 to 32 of them.
-constexpr double kCommunicatorBytes = 0.4 * 0x1p30;
-constexpr int kUsualCommunicators = 5;  // that runtime_memory of the accelerators' files includes
+// Where weight gradients come later, buffers of one micro-batch are freed at three times, and holes stay: 2 to 7 % in
+// the arenas of such programs (core/program/arena.h).
+constexpr double kDeferredFragmentation = 0.07;
 // A weight's gradient before it is added to the sum: 16-bit and on its way to fp32. Fits the peaks of Megatron-LM
 // runs with large feed-forwards (SimuMax, B200).
 constexpr double kWeightGradientBytes = 4.0;
@@ -31,12 +33,6 @@ ByteCount bytes(double n) { return ByteCount(static_cast<std::int64_t>(std::ceil
 // Ranks that share out what ZeRO shares out.
 double shards(const Layout& layout, double ranks) {
   return layout.shard_group ? std::min<double>(*layout.shard_group, ranks) : ranks;
-}
-
-int communicators(const Layout& layout) {
-  const auto one = [](bool used) { return used ? 1 : 0; };
-  return one(layout.tensor > 1) + one(layout.context > 1) + one(layout.data * layout.context > 1) +
-         one(layout.pipeline > 1) + one(layout.expert > 1) + one(layout.expert_tensor > 1);
 }
 
 // Bytes on a rank per parameter that it would hold without ZeRO.
@@ -75,7 +71,8 @@ struct MemoryModel::Costs {
   double largest_weight = 0.0;
   double table = 0.0;  // parameters of the embedding or the head, without padding
   double padded = 0.0;
-  double logits = 0.0;  // bytes
+  double logits = 0.0;           // bytes
+  double logits_deferred = 0.0;  // their gradient, until the head's weight gradient
   double multi_token_dense = 0.0;
   double multi_token_expert = 0.0;
   double multi_token_kept = 0.0;
@@ -175,6 +172,7 @@ MemoryModel::Costs MemoryModel::costs_of(const Layout& layout) const {
   costs.table = vocabulary * as_double(shape_.head.inputs) / tensor;
   costs.padded = (padded - vocabulary) * as_double(shape_.head.inputs) / tensor;
   costs.logits = habits_.logit_bytes * tokens * padded / tensor;
+  costs.logits_deferred = activation_size(layout.compute_type) * tokens * padded / tensor;
   if (shape_.multi_token) {
     const double blocks = as_double(shape_.multi_token->blocks);
     costs.multi_token_dense = blocks * local(multi_token_);
@@ -268,6 +266,7 @@ MemoryModel::Held MemoryModel::held_by(const Layout& layout, const Costs& costs,
     held.dense += as_double(shape_.final_norm_parameters) + costs.multi_token_dense;
     held.expert += costs.multi_token_expert;
     held.kept += costs.multi_token_kept;
+    held.deferred += costs.logits_deferred;
   }
   return held;
 }
@@ -316,7 +315,9 @@ MemoryPrice MemoryModel::priced(const Layout& layout, const Costs& costs, const 
   at(MemoryUse::kLogits) = stage.heads > 0 ? costs.logits : 0.0;
   at(MemoryUse::kWorkspace) = std::max(0.0, kWeightGradientBytes * costs.largest_weight - at(MemoryUse::kLogits));
   const double allocated = std::accumulate(use.begin(), use.end(), 0.0);
-  at(MemoryUse::kFragmentation) = habits_.fragmentation * allocated;
+  at(MemoryUse::kFragmentation) =
+      (stage.deferred > 0.0 ? std::max(habits_.fragmentation, kDeferredFragmentation) : habits_.fragmentation) *
+      allocated;
   at(MemoryUse::kCommunicator) = communicators(layout) * kCommunicatorBytes;
   at(MemoryUse::kWorkspace) += runtime_;
   MemoryPrice price;
@@ -362,8 +363,9 @@ std::optional<Infeasible> exceeds_memory(const MemoryPrice& price, const Layout&
   const std::int64_t rank = price.stage * (layout.ranks() / layout.pipeline);
   return Infeasible{
       InfeasibleReason::kMemory,
-      fmt::format("stage {} (rank {}) needs {:.1f} GiB of {:.1f} GiB; most of it, {:.1f} GiB, for {}", price.stage,
-                  rank, gibibytes(price.total), gibibytes(available), gibibytes(*largest), to_string(cause)),
+      fmt::format("stage {} (rank {}) needs {:.1f} GiB of {:.1f} GiB, {} too much; most of it, {:.1f} GiB, for {}",
+                  price.stage, rank, gibibytes(price.total), gibibytes(available),
+                  format_quantity(price.total - available), gibibytes(*largest), to_string(cause)),
       price.total, available};
 }
 

@@ -30,13 +30,26 @@ std::vector<std::size_t> chunks_of(const Layout& layout, int stage) {
   return result;
 }
 
+// Of `chunks`, the one with most layers that can do without one: only the first and the last chunk of the model have
+// work besides layers. The earliest of equals.
+std::optional<std::size_t> fullest_giver(const Layout& layout, const std::vector<std::size_t>& chunks) {
+  std::optional<std::size_t> fullest;
+  for (const std::size_t chunk : chunks) {
+    const int least = chunk == 0 || chunk + 1 == layout.chunk_layers.size() ? 0 : 1;
+    const int layers = layout.chunk_layers[chunk];
+    if (layers > least && (!fullest || layers > layout.chunk_layers[*fullest])) {
+      fullest = chunk;
+    }
+  }
+  return fullest;
+}
+
 std::optional<RankedLayout> best_move(const RankedLayout& from, const MemoryModel& memory, LayoutPricer& pricer) {
   const std::vector<int>& layers = from.layout.chunk_layers;
   const auto fewer = [&](std::size_t a, std::size_t b) { return layers[a] < layers[b]; };
-  const std::vector<std::size_t> slow = chunks_of(from.layout, from.step.slowest_stage);
-  const std::size_t giver = *std::ranges::max_element(slow, fewer);
   std::optional<RankedLayout> best;
-  if (layers[giver] == 0) {
+  const std::optional<std::size_t> giver = fullest_giver(from.layout, chunks_of(from.layout, from.step.slowest_stage));
+  if (!giver) {
     return best;
   }
   for (int stage = 0; stage < from.layout.pipeline; ++stage) {
@@ -45,7 +58,7 @@ std::optional<RankedLayout> best_move(const RankedLayout& from, const MemoryMode
     }
     const std::vector<std::size_t> takers = chunks_of(from.layout, stage);
     RankedLayout moved = from;
-    --moved.layout.chunk_layers[giver];
+    --moved.layout.chunk_layers[*giver];
     ++moved.layout.chunk_layers[*std::ranges::min_element(takers, fewer)];
     moved.memory = memory.price(moved.layout);
     if (moved.memory.total > memory.available()) {

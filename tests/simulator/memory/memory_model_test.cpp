@@ -4,9 +4,12 @@
 
 #include "core/model/huggingface.h"
 #include "core/model/layer_shape.h"
+#include "core/plan/plan.h"
+#include "core/program/program.h"
 #include "core/schedule/schedule.h"
 #include "simulator/memory/activation_memory.h"
 #include "simulator/memory/in_flight.h"
+#include "simulator/memory/memory_estimate.h"
 #include "tests/simulator/support/profiles.h"
 
 namespace trainyard::simulator {
@@ -38,6 +41,10 @@ Layout llama3_run() {
   layout.zero_stage = 2;
   layout.sequence_parallel = true;
   return layout;
+}
+
+int chunks_of(ScheduleKind schedule) {
+  return schedule == ScheduleKind::kZeroBubbleV || schedule == ScheduleKind::kDualPipe ? 2 : 1;
 }
 
 double gib(ByteCount bytes) { return static_cast<double>(bytes.value()) / 0x1p30; }
@@ -123,6 +130,54 @@ TEST(MemoryModel, Llama3sRunFits) {
   EXPECT_GT(gib(price.total), 55.0);
   EXPECT_NEAR(gib(price.of(MemoryUse::kParameters)), 6.0, 0.4);
   EXPECT_FALSE(exceeds_memory(price, llama3_run(), model.available()).has_value());
+}
+
+// What the search lets through, the program has memory for: the worst stages of both, where weight gradients come
+// later.
+TEST(MemoryModel, IsNotBelowTheProgramOfZeroBubbleSchedules) {
+  struct Case {
+    ScheduleKind schedule;
+    int tensor;
+    int context;
+    int pipeline;
+    int data;
+    std::int64_t micro_batch;
+    int recompute_every;  // 0: nothing again
+  };
+  const DeviceProfile cluster = llama3_cluster();
+  Plan plan;
+  plan.model = shipped("llama-3-70b");
+  plan.training.sequence = 8192;
+  plan.training.global_batch = 128;
+  plan.training.steps = 1;
+  const MemoryModel model({plan.model, 8192, 128}, h100());
+  for (const Case& c :
+       {Case{ScheduleKind::kZeroBubbleH1, 8, 1, 4, 8, 1, 0}, Case{ScheduleKind::kZeroBubbleH1, 4, 2, 8, 4, 1, 0},
+        Case{ScheduleKind::kZeroBubbleH2, 8, 2, 8, 4, 1, 0}, Case{ScheduleKind::kZeroBubbleH2, 8, 1, 16, 2, 1, 0},
+        Case{ScheduleKind::kZeroBubbleV, 4, 2, 8, 4, 1, 0}, Case{ScheduleKind::kZeroBubbleV, 8, 1, 4, 8, 1, 4},
+        Case{ScheduleKind::kDualPipe, 8, 1, 4, 4, 2, 0}, Case{ScheduleKind::kZeroBubbleV, 1, 8, 8, 4, 1, 0}}) {
+    Layout layout = bf16();
+    layout.schedule = c.schedule;
+    layout.chunks_per_stage = chunks_of(c.schedule);
+    layout.tensor = c.tensor;
+    layout.context = c.context;
+    layout.pipeline = c.pipeline;
+    layout.data = c.data;
+    layout.micro_batch = c.micro_batch;
+    layout.accumulation = 128 / (c.data * c.micro_batch);
+    layout.zero_stage = 1;
+    layout.sequence_parallel = c.tensor > 1;
+    if (c.recompute_every > 0) {
+      layout.recompute = Recompute::kFull;
+      layout.recompute_every = c.recompute_every;
+    }
+    plan.layout = layout;
+    const Program program = compile(plan, ProgramKind::kTraining, RoleDetail::kByStage);
+    const ByteCount needs = worst(estimate_memory(program, cluster)).total;
+    const ByteCount priced = model.price(layout).total;
+    EXPECT_GE(gib(priced), gib(needs)) << describe(layout);
+    EXPECT_LE(gib(priced), 1.1 * gib(needs)) << describe(layout);
+  }
 }
 
 TEST(MemoryModel, PartsAddUpToTheTotal) {

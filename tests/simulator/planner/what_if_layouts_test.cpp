@@ -122,6 +122,30 @@ TEST(StageSplit, IsNeverSlowerAndKeepsTheLayers) {
   }
 }
 
+// 32 layers in 4 stages of 8 chunks: one a chunk, and only the first and the last can go without.
+TEST(StageSplit, LeavesALayerInEveryInnerChunk) {
+  const SearchRequest request = request_of("llama-3-8b", 64, 8192, 128);
+  const MemoryModel memory(request.space.workload, request.machine, request.habits);
+  const auto pricer = curve_pricers(request.machine)(request.space.workload, request.machine)();
+  for (const int chunks : {2, 4, 8}) {
+    RankedLayout layout;
+    layout.layout = request.space.base;
+    layout.layout.pipeline = 4;
+    layout.layout.tensor = 4;
+    layout.layout.data = 4;
+    layout.layout.accumulation = 32;
+    layout.layout.zero_stage = 1;
+    layout.layout.schedule = ScheduleKind::kInterleaved;
+    layout.layout.chunks_per_stage = chunks;
+    layout.step = pricer->price(layout.layout);
+    layout.memory = memory.price(layout.layout);
+    const std::vector<int> layers = balanced_stages(layout, 32, memory, *pricer).layout.chunk_layers;
+    for (std::size_t chunk = 1; chunk + 1 < layers.size(); ++chunk) {
+      EXPECT_GE(layers[chunk], 1) << chunks << " chunks a stage, chunk " << chunk;
+    }
+  }
+}
+
 TEST(MemoryAdvice, TheChangeFitsAndNamesItself) {
   const SearchRequest request = request_of("llama-3-8b", 64, 8192, 64);
   const MemoryModel memory(request.space.workload, request.machine, request.habits);
