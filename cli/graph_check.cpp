@@ -35,12 +35,14 @@ GraphCheck check(const Plan& plan, const simulator::Machine& machine, const simu
 }  // namespace
 
 std::vector<GraphCheck> check_on_graph(const PlanOptions& options, const simulator::SearchRequest& request,
-                                       const simulator::SearchResult& result) {
+                                       const simulator::SearchResult& result,
+                                       const std::function<void(const std::string&)>& show) {
   if (!names_topology(options.machine.cluster)) {
     throw Error("has no graph to simulate on", "--cluster " + options.machine.cluster,
                 "a fabric such as superpod-h100:su=4 or a topology file; see `trainyard topology --list`");
   }
-  const TopologyOption usual;
+  TopologyOption usual;
+  usual.accelerator = options.accelerator;
   const Topology topology = open_topology(options.machine.cluster, usual);
   const simulator::FlowGroupCost groups(topology.cluster, request.space.ranks, simulator::shipped_collective_models(),
                                         flow_options(topology.cluster, usual));
@@ -49,29 +51,43 @@ std::vector<GraphCheck> check_on_graph(const PlanOptions& options, const simulat
   planned.training = training_from(options.training);
   planned.ranks = request.space.ranks;
   std::vector<GraphCheck> checks;
-  for (std::size_t i = 0; i < std::min(options.simulated, result.best.size()); ++i) {
+  const std::size_t most = std::min(kTriedForEach * options.simulated, result.best.size());
+  std::size_t simulated = 0;
+  for (std::size_t i = 0; i < most && simulated < options.simulated; ++i) {
     const simulator::RankedLayout& layout = result.best[i];
+    show(fmt::format("simulating: {} of {} done", simulated, options.simulated));
     checks.push_back(check(simulator::make_plan(planned, topology.profile, layout.layout), request.machine, groups));
+    checks.back().place = i;
     checks.back().formula = layout.step.step_time;
+    simulated += checks.back().simulated ? 1 : 0;
   }
   return checks;
+}
+
+const GraphCheck* fastest(const std::vector<GraphCheck>& checks) {
+  const GraphCheck* best = nullptr;
+  for (const GraphCheck& check : checks) {
+    if (check.simulated && (best == nullptr || check.simulated->median < best->simulated->median)) {
+      best = &check;
+    }
+  }
+  return best;
 }
 
 void print_graph_checks(const Session& session, const std::vector<GraphCheck>& checks) {
   Table table({"", "by formula", "on the graph", "5 to 95 %", "difference", "layout, or why it isn't simulated"},
               {Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kLeft});
-  for (std::size_t i = 0; i < checks.size(); ++i) {
-    const GraphCheck& row = checks[i];
+  for (const GraphCheck& row : checks) {
     if (!row.simulated) {
-      table.add_row({std::to_string(i + 1), format_quantity(row.formula), "", "", "", row.why_not});
+      table.add_row({std::to_string(row.place + 1), format_quantity(row.formula), "", "", "", row.why_not});
       continue;
     }
-    table.add_row({std::to_string(i + 1), format_quantity(row.formula), format_quantity(row.simulated->median),
+    table.add_row({std::to_string(row.place + 1), format_quantity(row.formula), format_quantity(row.simulated->median),
                    format_quantity(row.simulated->low) + " - " + format_quantity(row.simulated->high),
                    fmt::format("{:+.1f} %", 100.0 * (row.simulated->median / row.formula - 1.0)),
                    layout_text(row.layout)});
   }
-  fmt::print("\ninstruction by instruction on the cluster's graph; the ranking is by formula\n{}",
+  fmt::print("\ninstruction by instruction on the cluster's graph; numbers are those of the ranking by formula\n{}",
              table.text(session.out));
 }
 

@@ -3,18 +3,22 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+#include <utility>
 
 #include "cli/exit_code.h"
 #include "cli/json/output.h"
 #include "cli/layout_options.h"
+#include "cli/long_answer.h"
 #include "cli/machine_option.h"
 #include "cli/plan_cluster.h"
 #include "cli/plan_options.h"
 #include "cli/plan_report.h"
-#include "cli/text/progress.h"
 #include "cli/topology_option.h"
 #include "cli/training_options.h"
 #include "cli/verbs.h"
@@ -33,7 +37,7 @@ namespace trainyard::cli {
 
 namespace {
 
-using namespace std::chrono_literals;
+constexpr double kMostPrice = 1e6;
 
 simulator::PlannerRequest request_from(const PlanOptions& options, const DeviceProfile& profile) {
   simulator::PlannerRequest request;
@@ -54,14 +58,11 @@ simulator::PlannerRequest request_from(const PlanOptions& options, const DeviceP
   return request;
 }
 
-simulator::PlannerResult search(const Session& session, const simulator::PlannerRequest& request,
+simulator::PlannerResult search(LongAnswer& answer, const simulator::PlannerRequest& request,
                                 const DeviceProfile& profile) {
-  ProgressLine line(session.err, 5s);
   return simulator::plan_layouts(request, profile, [&](const simulator::PlannerProgress& progress) {
-    if (session.err.terminal()) {
-      line.show(
-          fmt::format("{} of {} layouts priced, {} simulated", progress.priced, progress.layouts, progress.simulated));
-    }
+    answer.show(
+        fmt::format("{} of {} layouts priced, {} simulated", progress.priced, progress.layouts, progress.simulated));
   });
 }
 
@@ -108,7 +109,9 @@ DeviceProfile with_memory(DeviceProfile profile, const PlanOptions& options) {
 
 int print_largest_batch(const Session& session, const simulator::PlannerRequest& request,
                         const DeviceProfile& profile) {
+  std::optional<LongAnswer> answer(std::in_place, session);
   const auto maximum = simulator::largest_batch(request, profile);
+  answer.reset();
   if (!maximum) {
     throw Error("not even a batch of one sequence a rank fits", "--maximize batch",
                 "more memory, or a shorter sequence");
@@ -132,14 +135,78 @@ int print_largest_batch(const Session& session, const simulator::PlannerRequest&
   return kOk;
 }
 
-int plan(const Session& session, const PlanOptions& options) {
+// Flags that say nothing beside, or without, others.
+void check_questions(const PlanOptions& options) {
+  if (options.sweep.empty() && (options.strong || !options.svg.empty())) {
+    throw Error("belongs to a sweep", options.strong ? "--strong" : "--svg", "add --sweep RANKS,..., or leave it out");
+  }
+  const char* study = !options.sweep.empty() ? "--sweep" : !options.maximize.empty() ? "--maximize" : nullptr;
+  if (study == nullptr) {
+    if (options.sensitivity && (options.explain || options.simulated > 0)) {
+      throw Error("isn't answered beside --sensitivity", options.explain ? "--explain" : "--simulate",
+                  "ask for one at a time");
+    }
+    return;
+  }
+  const std::array<std::pair<bool, const char*>, 6> others = {{{!options.maximize.empty(), "--maximize"},
+                                                               {options.sensitivity, "--sensitivity"},
+                                                               {options.explain.has_value(), "--explain"},
+                                                               {options.simulated > 0, "--simulate"},
+                                                               {options.pick != 1, "--pick"},
+                                                               {!options.output.empty(), "--output"}}};
+  for (const auto& [given, flag] : others) {
+    if (given && std::string_view(flag) != study) {
+      throw Error(fmt::format("isn't answered beside {}", study), flag, "ask for one at a time");
+    }
+  }
+}
+
+// Degrees that cut the ranks. A sweep has other ranks.
+void check_degrees(const PlanOptions& options) {
+  const LayoutOptions& layout = options.layout;
+  const std::array<std::pair<const char*, std::optional<int>>, 4> degrees = {
+      {{"--tp", layout.tensor}, {"--pp", layout.pipeline}, {"--dp", layout.data}, {"--cp", layout.context}}};
+  for (const auto& [flag, degree] : degrees) {
+    if (degree && *degree < 1) {
+      throw Error("must be at least 1", flag, "see trainyard plan --help");
+    }
+    if (degree && options.sweep.empty() && options.ranks % *degree != 0) {
+      throw Error(fmt::format("{} doesn't divide the {} ranks", *degree, options.ranks), flag,
+                  "a divisor, or other --ranks");
+    }
+  }
+}
+
+void check_numbers(const PlanOptions& options) {
   if (options.ranks < 1 || options.ranks > kMostRanks) {
     throw Error(fmt::format("must be 1 to {}", kMostRanks), "--ranks", "the number of devices to train on");
   }
-  const DeviceProfile profile = with_memory(names_topology(options.machine.cluster)
-                                                ? open_topology(options.machine.cluster, TopologyOption{}).profile
-                                                : read_machine_option(options.machine),
-                                            options);
+  if (options.training.training.global_batch > kMostRows) {
+    throw Error(fmt::format("must be at most {}", kMostRows), "--global-batch", "samples of one step, over all ranks");
+  }
+  if (options.gpu_hour_price && !(*options.gpu_hour_price > 0.0 && *options.gpu_hour_price < kMostPrice)) {
+    throw Error(fmt::format("must be above 0 and below {}", kMostPrice), "--gpu-hour-price",
+                "what an hour of one GPU costs, in any currency");
+  }
+}
+
+DeviceProfile open_machine(const PlanOptions& options) {
+  if (names_topology(options.machine.cluster)) {
+    TopologyOption topology;
+    topology.accelerator = options.accelerator;
+    return open_topology(options.machine.cluster, topology).profile;
+  }
+  if (!options.accelerator.empty()) {
+    throw Error("is for fabrics and topology files; this machine names its own", "--accelerator", "leave it out");
+  }
+  return read_machine_option(options.machine);
+}
+
+int plan(const Session& session, const PlanOptions& options) {
+  check_numbers(options);
+  check_questions(options);
+  check_degrees(options);
+  const DeviceProfile profile = with_memory(open_machine(options), options);
   if (profile.analytic() != nullptr) {
     return plan_on_cluster(session, options, profile);
   }
@@ -151,14 +218,18 @@ int plan(const Session& session, const PlanOptions& options) {
   if (!options.maximize.empty()) {
     return print_largest_batch(session, request, profile);
   }
+  std::optional<LongAnswer> answer(std::in_place, session);
   const auto begin = std::chrono::steady_clock::now();
-  const simulator::PlannerResult result = search(session, request, profile);
+  const simulator::PlannerResult result = search(*answer, request, profile);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
   require_pick(options, result);
   const simulator::Estimate& picked = result.ranked[options.pick - 1];
-  if (!options.output.empty()) {
-    write_picked(options, request, profile, picked);
-  }
+  answer->commit([&] {
+    if (!options.output.empty()) {
+      write_picked(options, request, profile, picked);
+    }
+  });
+  answer.reset();
   const PlanReport report{.request = request,
                           .result = result,
                           .profile = profile,
@@ -182,6 +253,10 @@ namespace {
 
 void add_cluster_options(CLI::App& verb, PlanOptions& options) {
   const char* group = "On a cluster of published numbers";
+  verb.add_option("--accelerator", options.accelerator,
+                  "With a fabric: its GPUs, a file or a name of models/accelerators; by the GPUs' name otherwise")
+      ->type_name("FILE")
+      ->group(group);
   verb.add_option("--stack", options.stack, "Software as this profile of models/stacks has it (default: by the GPU)")
       ->type_name("NAME")
       ->group(group);
@@ -193,10 +268,10 @@ void add_cluster_options(CLI::App& verb, PlanOptions& options) {
   verb.add_option("--threads", options.threads, "Threads of the search")->check(CLI::Range(1, 256))->group(group);
   verb.add_option("--gpu-hour-price", options.gpu_hour_price,
                   "Of one GPU for an hour: shows what a billion tokens cost")
-      ->check(CLI::PositiveNumber)
       ->group(group);
   verb.add_option("--simulate", options.simulated,
-                  "With a fabric: simulate this many of the best instruction by instruction on its graph")
+                  "With a fabric: simulate this many of the best instruction by instruction on its graph; the fastest "
+                  "of them is the best")
       ->check(CLI::Range(0, 100))
       ->group(group);
   verb.add_flag("--sensitivity", options.sensitivity, "What faster links, memory or peaks would change")->group(group);

@@ -1,6 +1,7 @@
 #include "cli/plan_cluster.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -11,9 +12,9 @@
 #include "cli/graph_check.h"
 #include "cli/json/output.h"
 #include "cli/layout_text.h"
+#include "cli/long_answer.h"
 #include "cli/plan_cluster_report.h"
 #include "cli/plan_studies.h"
-#include "cli/text/progress.h"
 #include "cli/topology_option.h"
 #include "core/error.h"
 #include "core/plan/plan.h"
@@ -27,8 +28,6 @@
 namespace trainyard::cli {
 
 namespace {
-
-using namespace std::chrono_literals;
 
 constexpr std::size_t kKept = 20;
 
@@ -51,19 +50,16 @@ simulator::SearchRequest request_from(const PlanOptions& options, const DevicePr
   request.space.limits.vary_overlap = options.vary_overlap;
   request.space.limits.selective = request.habits.unfused_attention;
   request.wanted = [layout = options.layout](const Layout& candidate) { return wanted(layout, candidate); };
-  request.keep = std::max({kKept, options.top, options.pick});
+  request.keep = std::max({kKept, options.top, options.pick, kTriedForEach * options.simulated});
   request.prune = !options.exhaustive;
   request.threads = options.threads;
   return request;
 }
 
-simulator::SearchResult search(const Session& session, const simulator::SearchRequest& request,
+simulator::SearchResult search(LongAnswer& answer, const simulator::SearchRequest& request,
                                const simulator::PricerFactory& pricers) {
-  ProgressLine line(session.err, 5s);
   return simulator::search_layouts(request, pricers, [&](const simulator::SearchProgress& progress) {
-    if (session.err.terminal()) {
-      line.show(fmt::format("{} of {} blocks, {} layouts", progress.blocks_done, progress.blocks, progress.considered));
-    }
+    answer.show(fmt::format("{} of {} blocks, {} layouts", progress.blocks_done, progress.blocks, progress.considered));
   });
 }
 
@@ -115,14 +111,15 @@ void require_pick(const PlanOptions& options, const simulator::SearchResult& res
 }
 
 void write_picked(const PlanOptions& options, const simulator::SearchRequest& request, const DeviceProfile& profile,
-                  const simulator::RankedLayout& picked) {
+                  const simulator::RankedLayout& picked, const Seconds& step) {
   simulator::PlannerRequest planned;
   planned.model = request.space.workload.model;
   planned.training = training_from(options.training);
   planned.ranks = request.space.ranks;
   Plan plan = simulator::make_plan(planned, profile, picked.layout);
-  plan.prediction =
-      Prediction{picked.step.step_time, tokens_per_second(request.space.workload, picked.step), picked.memory.total};
+  plan.prediction = Prediction{
+      step, static_cast<double>(request.space.workload.global_batch * request.space.workload.sequence) / step.si(),
+      picked.memory.total};
   plan.provenance.version = tool_version();
   plan.provenance.inputs["model"] = content_hash(open_text(options.model, shipped_models(), "--model").text);
   const std::string cluster = names_topology(options.machine.cluster)
@@ -133,10 +130,50 @@ void write_picked(const PlanOptions& options, const simulator::SearchRequest& re
   write_plan(plan, options.output);
 }
 
+// Flags that this accelerator or cluster has no answer to.
+void check_machine(const PlanOptions& options, const simulator::SearchRequest& request, const Fabric& fabric) {
+  const Accelerator& accelerator = request.machine.accelerator;
+  if (options.layout.precision) {
+    const DataType type = request.space.base.compute_type;
+    std::vector<std::string_view> types;
+    bool known = false;
+    for (const auto& [stated, peak] : accelerator.dense_peak) {
+      types.push_back(to_string(stated));
+      known = known || stated == type || (type == DataType::kBf16 && stated == DataType::kFp16);
+    }
+    if (!known) {
+      throw Error(fmt::format("{} computes no products in {}", accelerator.name, to_string(type)), "--precision",
+                  fmt::format("it has {}", fmt::join(types, ", ")));
+    }
+  }
+  const std::int64_t most = options.sweep.empty() ? options.ranks : *std::ranges::max_element(options.sweep);
+  if (most > fabric.ranks.value) {
+    fmt::print(stderr, "note: {} ranks are more than the {} of {}: taken as a larger one of the same make\n", most,
+               fabric.ranks.value, fabric.name);
+  }
+}
+
+// Which of the ranking is the best: what --pick says; without it the fastest of those simulated.
+std::size_t picked_of(const PlanOptions& options, const std::vector<GraphCheck>& checks) {
+  const GraphCheck* best = options.pick == 1 ? fastest(checks) : nullptr;
+  return best != nullptr ? best->place : options.pick - 1;
+}
+
+// Of the picked: as simulated, where it is.
+Seconds step_of(const simulator::RankedLayout& picked, std::size_t place, const std::vector<GraphCheck>& checks) {
+  for (const GraphCheck& check : checks) {
+    if (check.place == place && check.simulated) {
+      return check.simulated->median;
+    }
+  }
+  return picked.step.step_time;
+}
+
 }  // namespace
 
 int plan_on_cluster(const Session& session, const PlanOptions& options, const DeviceProfile& profile) {
   const simulator::SearchRequest request = request_from(options, profile);
+  check_machine(options, request, profile.analytic()->fabric);
   const simulator::MachinePricers machines = simulator::curve_pricers(request.machine);
   const Study study{session, options, request, machines};
   if (!options.sweep.empty()) {
@@ -145,36 +182,35 @@ int plan_on_cluster(const Session& session, const PlanOptions& options, const De
   if (!options.maximize.empty()) {
     return print_maximum(study);
   }
+  std::optional<LongAnswer> answer(std::in_place, session);
   const auto begin = std::chrono::steady_clock::now();
   const simulator::PricerFactory pricers = machines(request.space.workload, request.machine);
-  ClusterPlan plan{.options = options, .request = request, .result = search(session, request, pricers)};
+  ClusterPlan plan{.options = options, .request = request, .result = search(*answer, request, pricers)};
   require_pick(options, plan.result);
   balance(plan.result, request, pricers);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
   plan.elapsed = from_si<Seconds>(elapsed.count());
-  const simulator::RankedLayout& picked = plan.result.best[options.pick - 1];
-  if (!options.output.empty()) {
-    write_picked(options, request, profile, picked);
+  if (options.simulated > 0) {
+    plan.checks = check_on_graph(options, request, plan.result, [&](const std::string& text) { answer->show(text); });
   }
-  if (options.sensitivity) {
-    return print_sensitivity(study, picked);
-  }
+  plan.picked = picked_of(options, plan.checks);
+  const simulator::RankedLayout& picked = plan.result.best[plan.picked];
   if (options.explain && !options.explain->empty()) {
     plan.explained = explain(options, request, pricers);
   }
-  std::vector<GraphCheck> checks;
-  if (options.simulated > 0) {
-    checks = check_on_graph(options, request, plan.result);
+  answer->commit([&] {
+    if (!options.output.empty()) {
+      write_picked(options, request, profile, picked, step_of(picked, plan.picked, plan.checks));
+    }
+  });
+  answer.reset();
+  if (options.sensitivity) {
+    return print_sensitivity(study, picked);
   }
   if (session.json) {
-    nlohmann::ordered_json document = to_json(plan);
-    document["on_graph"] = to_json(checks);
-    print_json(document);
+    print_json(to_json(plan));
   } else {
     print_cluster_plan(session, plan);
-    if (!checks.empty()) {
-      print_graph_checks(session, checks);
-    }
   }
   return kOk;
 }

@@ -10,6 +10,7 @@
 #include "cli/text/table.h"
 #include "core/model/parameter.h"
 #include "core/units/format_quantity.h"
+#include "simulator/planner/layout_pricer.h"
 #include "simulator/step/loss_dust.h"
 
 namespace trainyard::cli {
@@ -160,7 +161,7 @@ void print_counts(const ClusterPlan& plan, int columns) {
 }
 
 void print_explained(const Session& session, const ClusterPlan& plan, int columns) {
-  const RankedLayout& best = plan.result.best[plan.options.pick - 1];
+  const RankedLayout& best = plan.result.best[plan.picked];
   if (!plan.explained) {
     fmt::print("\n{}\n{}", waterfall({&best.step}, {layout_text(best.layout)}).text(session.out),
                memory_table({&best.memory}, {""}).text(session.out));
@@ -183,6 +184,51 @@ void print_explained(const Session& session, const ClusterPlan& plan, int column
   }
   fmt::print("\n{}\n{}", waterfall({&best.step, &other.step}, {"best", "this", "of best"}).text(session.out),
              memory_table({&best.memory, &other.memory}, {"best", "this"}).text(session.out));
+}
+
+// Every layout that the tables and the lines name.
+std::vector<std::string> shown_layouts(const ClusterPlan& plan) {
+  std::vector<std::string> shown;
+  const auto add = [&shown](const Layout& layout) { shown.push_back(layout_text(layout)); };
+  const auto add_rows = [&add](const std::vector<RankedLayout>& rows, std::size_t most) {
+    for (std::size_t i = 0; i < std::min(rows.size(), most); ++i) {
+      add(rows[i].layout);
+    }
+  };
+  add(plan.result.best[plan.picked].layout);
+  add_rows(plan.result.best, plan.options.top);
+  add_rows(plan.result.pareto, plan.result.pareto.size() > 1 ? kMostParetoRows : 0);
+  for (const GraphCheck& check : plan.checks) {
+    if (check.simulated) {
+      add(check.layout);
+    }
+  }
+  if (plan.explained) {
+    add(plan.explained->layout);
+    if (plan.explained->change) {
+      add(plan.explained->change->result.layout);
+    }
+  }
+  if (plan.result.nearest_miss) {
+    add(plan.result.nearest_layout);
+  }
+  return shown;
+}
+
+// How the times were found, and what nobody measured.
+std::string method_text(const ClusterPlan& plan) {
+  std::string text =
+      plan.checks.empty()
+          ? "Times are by formula; --simulate N, with a fabric as the cluster, goes by the best N's instructions."
+          : "Times of the ranking are by formula.";
+  const RankedLayout& best = plan.result.best[plan.picked];
+  if (best.layout.pipeline > 1 && simulator::unmeasured(best.layout.schedule)) {
+    text += fmt::format(
+        " No profile of models/stacks was fitted to runs under {}: the intervals of zb-* and dualpipe "
+        "are {} times as wide.",
+        to_string(best.layout.schedule), simulator::kUnmeasuredBand);
+  }
+  return text;
 }
 
 ordered_json losses_json(const simulator::StepPrice& step) {
@@ -248,31 +294,38 @@ std::string layout_text(const Layout& layout) {
 void print_cluster_plan(const Session& session, const ClusterPlan& plan) {
   const int columns = std::clamp(session.out.columns(), 80, 120);
   const simulator::SearchRequest& request = plan.request;
-  const RankedLayout& best = plan.result.best[plan.options.pick - 1];
+  const RankedLayout& best = plan.result.best[plan.picked];
   fmt::print("{}, {} parameters, on {} {} of {}; {} in {}; software as {}\n",
              session.out.bold(request.space.workload.model.name),
              counted_parameters(parameter_count(request.space.workload.model)), request.space.ranks,
              request.machine.accelerator.name, request.machine.fabric.name, "products",
              to_string(request.space.base.compute_type), request.machine.stack.name);
   fmt::print("{}, predicted: {}\n  {} a step, {} tokens/s, MFU {}, {} of {} a rank\n\n",
-             plan.options.pick == 1 ? "best" : fmt::format("number {}", plan.options.pick),
+             plan.options.pick != 1 ? fmt::format("number {}", plan.options.pick)
+             : fastest(plan.checks) != nullptr
+                 ? fmt::format("best of those simulated, number {} by formula", plan.picked + 1)
+                 : "best",
              session.out.bold(layout_text(best.layout)), session.out.bold(format_quantity(best.step.step_time)),
              tokens_text(tokens_per_second(request.space.workload, best.step)), percent(mfu(best.step)),
              format_quantity(best.memory.total), format_quantity(plan.result.available));
+  if (const GraphCheck* check = fastest(plan.checks); check != nullptr && check->place == plan.picked) {
+    fmt::print("  on the cluster's graph, instruction by instruction: {} a step\n\n",
+               session.out.bold(format_quantity(check->simulated->median)));
+  }
   fmt::print("{}", layouts_table(plan, plan.result.best, plan.options.top).text(session.out));
   if (plan.result.pareto.size() > 1) {
     fmt::print("\nfaster or smaller than all others\n{}",
                layouts_table(plan, plan.result.pareto, kMostParetoRows).text(session.out));
   }
-  std::vector<std::string> shown;
-  for (const RankedLayout& row : plan.result.best) {
-    shown.push_back(layout_text(row.layout));
-  }
-  fmt::print("\n{}\n", wrap(layout_legend(shown), columns, 0));
+  fmt::print("\n{}\n", wrap(layout_legend(shown_layouts(plan)), columns, 0));
+  fmt::print("{}\n", wrap(method_text(plan), columns, 0));
   if (plan.options.explain) {
     print_explained(session, plan, columns);
   }
   print_counts(plan, columns);
+  if (!plan.checks.empty()) {
+    print_graph_checks(session, plan.checks);
+  }
   if (!plan.options.output.empty()) {
     fmt::print("\nplan: {}\n", plan.options.output);
   }
@@ -309,10 +362,9 @@ ordered_json to_json(const ClusterPlan& plan) {
   object["too_large"] = plan.result.too_large;
   object["elapsed_s"] = plan.elapsed.si();
   object["available_bytes"] = plan.result.available.value();
-  object["picked"] = plan.options.pick;
+  object["picked"] = plan.picked + 1;
   object["output"] = plan.options.output.empty() ? ordered_json() : ordered_json(plan.options.output);
-  object["layouts"] =
-      rows_json(plan.result.best, std::max(plan.options.top, plan.options.pick), request.space.workload);
+  object["layouts"] = rows_json(plan.result.best, std::max(plan.options.top, plan.picked + 1), request.space.workload);
   object["pareto"] = rows_json(plan.result.pareto, plan.result.pareto.size(), request.space.workload);
   object["explained"] = plan.explained ? explained_json(*plan.explained, request.space.workload) : ordered_json();
   object["nearest_miss"] = plan.result.nearest_miss ? ordered_json(plan.result.nearest_miss->detail) : ordered_json();
@@ -320,6 +372,7 @@ ordered_json to_json(const ClusterPlan& plan) {
   for (const simulator::ImpossibleDegrees& entry : plan.result.impossible) {
     object["impossible"].push_back({{"count", entry.count}, {"reason", entry.detail}});
   }
+  object["on_graph"] = to_json(plan.checks);
   return object;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/graph_check.h"
 #include "cli/plan_options.h"
 #include "cli/session.h"
 #include "core/units/quantity.h"
@@ -29,6 +30,8 @@ struct ClusterPlan {
   simulator::SearchResult result;
   std::optional<ExplainedLayout> explained;
   Seconds elapsed;
+  std::vector<GraphCheck> checks;  // of --simulate
+  std::size_t picked = 0;          // which of the best
 };
 
 double tokens_per_second(const simulator::Workload& workload, const simulator::StepPrice& step);

@@ -23,6 +23,7 @@ struct PlanOptions {
   std::optional<std::string> explain;  // empty: the best; else a layout, as the table writes it
   std::string output;
   // On a cluster of published numbers.
+  std::string accelerator;  // of a fabric that doesn't tell
   std::string stack;
   bool offload = false;
   bool vary_overlap = false;
@@ -38,8 +39,9 @@ struct PlanOptions {
   std::string memory;  // of a rank, instead of what the machine has; empty: that
 
   bool asks_cluster() const {
-    return !stack.empty() || offload || vary_overlap || exhaustive || gpu_hour_price || simulated > 0 || sensitivity || !sweep.empty() ||
-           strong || !svg.empty() || (!maximize.empty() && maximize != "batch") || (explain && !explain->empty());
+    return !accelerator.empty() || !stack.empty() || offload || vary_overlap || exhaustive || gpu_hour_price ||
+           simulated > 0 || sensitivity || !sweep.empty() || strong || !svg.empty() ||
+           (!maximize.empty() && maximize != "batch") || (explain && !explain->empty());
   }
 };
 

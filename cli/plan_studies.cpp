@@ -8,6 +8,7 @@
 #include "cli/chart/line_chart.h"
 #include "cli/exit_code.h"
 #include "cli/json/output.h"
+#include "cli/long_answer.h"
 #include "cli/plan_cluster_report.h"
 #include "cli/text/table.h"
 #include "core/document/write_file.h"
@@ -149,8 +150,11 @@ void print_curve(const Session& session, const simulator::RecomputeCurve& curve)
 }  // namespace
 
 int print_sensitivity(const Study& study, const simulator::RankedLayout& today) {
+  std::optional<LongAnswer> answer(std::in_place, study.session);
+  answer->show("searching again on other machines");
   const auto entries =
       sensitivities(study.request, today, simulator::usual_changes(study.request.machine), study.pricers);
+  answer.reset();
   if (study.session.json) {
     print_json(
         {{"today", to_json(today, study.request.space.workload)}, {"sensitivity", sensitivity_json(entries, study)}});
@@ -168,12 +172,17 @@ int print_sensitivity(const Study& study, const simulator::RankedLayout& today) 
 }
 
 int print_sweep(const Study& study) {
+  std::optional<LongAnswer> answer(std::in_place, study.session);
+  answer->show("searching at each number of ranks");
   const auto points =
       scaling_sweep(study.request, study.options.sweep,
                     study.options.strong ? simulator::Scaling::kStrong : simulator::Scaling::kWeak, study.pricers);
-  if (!study.options.svg.empty()) {
-    write_chart(study, points);
-  }
+  answer->commit([&] {
+    if (!study.options.svg.empty()) {
+      write_chart(study, points);
+    }
+  });
+  answer.reset();
   if (study.session.json) {
     print_json({{"scaling", study.options.strong ? "strong" : "weak"}, {"points", sweep_json(points, study)}});
   } else {
@@ -185,6 +194,8 @@ int print_sweep(const Study& study) {
 
 int print_maximum(const Study& study) {
   const simulator::Maximized what = maximized(study.options.maximize);
+  std::optional<LongAnswer> answer(std::in_place, study.session);
+  answer->show("searching for the largest that fits");
   const auto maximum = maximize(study.request, what, study.pricers);
   if (!maximum) {
     throw Error("not even the smallest fits", "--maximize " + study.options.maximize,
@@ -194,6 +205,7 @@ int print_maximum(const Study& study) {
   if (what == simulator::Maximized::kBatch) {
     curve = recompute_curve(study.request, maximum->value, study.pricers);
   }
+  answer.reset();
   if (study.session.json) {
     ordered_json object = {
         {"maximize", to_string(what)},

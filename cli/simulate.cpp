@@ -5,9 +5,11 @@
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/exit_code.h"
 #include "cli/json/output.h"
+#include "cli/long_answer.h"
 #include "cli/machine_option.h"
 #include "cli/text/table.h"
 #include "cli/topology_option.h"
@@ -253,13 +255,18 @@ void print_simulation(const Session& session, const Simulated& simulated) {
 }
 
 int simulate(const Session& session, const Options& options) {
+  std::optional<LongAnswer> answer(std::in_place, session);
+  answer->show("simulating");
   const Simulated simulated = simulate_file(options);
-  if (!options.trace.empty()) {
-    write_trace(simulated.result.step.trace, options.trace);
-  }
-  if (!options.chrome.empty()) {
-    write_file(options.chrome, to_chrome_json(simulated.result.step.trace));
-  }
+  answer->commit([&] {
+    if (!options.trace.empty()) {
+      write_trace(simulated.result.step.trace, options.trace);
+    }
+    if (!options.chrome.empty()) {
+      write_file(options.chrome, to_chrome_json(simulated.result.step.trace));
+    }
+  });
+  answer.reset();
   if (session.json) {
     print_json(to_json(simulated));
   } else {

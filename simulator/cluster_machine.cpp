@@ -17,8 +17,10 @@ namespace {
 VertexId first_gpu(const Cluster& cluster) {
   const std::vector<VertexId> gpus = cluster.gpus();
   if (gpus.empty()) {
-    throw Error("a cluster without GPUs", cluster.name.empty() ? "the cluster" : cluster.name,
-                "a fabric file has no GPUs: add its hosts' inside, see `trainyard topology --node`");
+    throw Error(
+        "a cluster without GPUs", cluster.name.empty() ? "the cluster" : cluster.name,
+        "it needs hosts with GPUs: a fabric of `trainyard topology --list`, a topology file that has them, or a "
+        "cluster of published numbers (models/clusters)");
   }
   return gpus.front();
 }
@@ -56,7 +58,8 @@ std::string accelerator_name(const Cluster& cluster) {
     }
   }
   throw Error("no accelerator file for its GPUs" + (name.empty() ? std::string() : ", '" + name + "'"),
-              cluster.name.empty() ? "the cluster" : cluster.name, "name one: --accelerator FILE");
+              cluster.name.empty() ? "the cluster" : cluster.name,
+              "name one of models/accelerators: --accelerator h100-sxm");
 }
 
 Fabric fabric_of(const Cluster& cluster, const std::string& accelerator) {

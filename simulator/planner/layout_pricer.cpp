@@ -1,5 +1,7 @@
 #include "simulator/planner/layout_pricer.h"
 
+#include <cmath>
+
 namespace trainyard::simulator {
 
 namespace {
@@ -7,13 +9,33 @@ namespace {
 class StepModelPricer : public LayoutPricer {
  public:
   explicit StepModelPricer(const StepModel& model) : model_(model) {}
-  StepPrice price(const Layout& layout) override { return model_.price(layout); }
+  StepPrice price(const Layout& layout) override {
+    StepPrice price = model_.price(layout);
+    if (unmeasured(layout.schedule)) {
+      const double spread = std::pow(price.high / price.step_time, kUnmeasuredBand);
+      price.low = price.step_time / spread;
+      price.high = spread * price.step_time;
+    }
+    return price;
+  }
 
  private:
   StepModel model_;
 };
 
 }  // namespace
+
+bool unmeasured(ScheduleKind schedule) {
+  switch (schedule) {
+    case ScheduleKind::kZeroBubbleH1:
+    case ScheduleKind::kZeroBubbleH2:
+    case ScheduleKind::kZeroBubbleV:
+    case ScheduleKind::kDualPipe:
+      return true;
+    default:
+      return false;
+  }
+}
 
 PricerFactory step_model_pricers(const StepModel& model) {
   return [&model] { return std::make_unique<StepModelPricer>(model); };

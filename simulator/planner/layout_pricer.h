@@ -9,6 +9,11 @@
 
 namespace trainyard::simulator {
 
+// Whether no fitted profile of models/stacks has a run under this schedule. Its 80 % interval is kUnmeasuredBand times
+// as wide: step time e^(+- kUnmeasuredBand band).
+bool unmeasured(ScheduleKind schedule);
+constexpr double kUnmeasuredBand = 1.5;
+
 class LayoutPricer {
  public:
   virtual ~LayoutPricer() = default;

@@ -1,6 +1,7 @@
 // `plan --cluster`: the search and its what-ifs, on two nodes' worth of an 8 B model.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -114,6 +115,65 @@ TEST(PlanCluster, SimulatesTheBestOnAFabric) {
   const CommandResult without = run_command(plan_command({"--simulate", "1"}));
   EXPECT_EQ(without.exit_code, 2);
   EXPECT_NE(without.err.find("graph"), std::string::npos);
+}
+
+// The plan that is written is the fastest of those simulated, with that time.
+TEST(PlanCluster, TheBestOfThoseSimulatedIsWritten) {
+  const TemporaryFolder folder;
+  const std::string output = folder.path() / "plan.json";
+  const CommandResult result = run_command(
+      plan_command({"--tp", "8", "--pp", "1", "--simulate", "2", "--output", output, "--json"}, "superpod-h100:su=1"));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json plan = json::parse(result.out);
+  ASSERT_GE(plan["on_graph"].size(), 2U);
+  double fastest = 1e9;
+  std::string layout;
+  for (const json& check : plan["on_graph"]) {
+    if (check["median_s"].is_number() && check["median_s"] < fastest) {
+      fastest = check["median_s"];
+      layout = check["layout"];
+    }
+  }
+  EXPECT_EQ(plan["layouts"][plan["picked"].get<std::size_t>() - 1]["layout"], layout);
+  EXPECT_EQ(run_command({"simulate", output, "--cluster", "superpod-h100:su=1"}).exit_code, 0);
+}
+
+// What the search lets through is a valid plan, and its program fits.
+TEST(PlanCluster, InterleavedAndZeroBubblePlansCanBeSimulated) {
+  const TemporaryFolder folder;
+  const std::string output = folder.path() / "plan.json";
+  const std::string cluster = std::string(TRAINYARD_SOURCE_DIR) + "/models/clusters/llama3-16k-h100.json";
+  for (const char* schedule : {"interleaved", "zb-h1", "zb-v"}) {
+    const CommandResult plan = run_command(plan_command({"--pp", "4", "--schedule", schedule, "--output", output}));
+    ASSERT_EQ(plan.exit_code, 0) << schedule << ": " << plan.err;
+    const CommandResult simulated = run_command({"simulate", output, "--cluster", cluster});
+    EXPECT_EQ(simulated.exit_code, 0) << schedule << ": " << simulated.err;
+  }
+}
+
+// 1.5 half-widths where no fitted profile ran the schedule: (high / step)^(1 / 1.5) is the interval of 1f1b.
+TEST(PlanCluster, SchedulesThatNobodyMeasuredHaveAWiderInterval) {
+  const auto spread = [](const char* schedule) {
+    const json best = answer({"--pp", "2", "--schedule", schedule})["layouts"][0];
+    return std::log(best["high_s"].get<double>() / best["step_time_s"].get<double>());
+  };
+  EXPECT_NEAR(spread("zb-h1"), 1.5 * spread("1f1b"), 1e-9);
+}
+
+TEST(PlanCluster, FlagsThatSayNothingAreErrorsThatNameThem) {
+  struct Case {
+    std::vector<std::string> flags;
+    const char* says;
+  };
+  for (const Case& c :
+       {Case{{"--tp", "3"}, "3 doesn't divide the 16 ranks"}, Case{{"--strong"}, "--strong"},
+        Case{{"--svg", "x.svg"}, "--svg"}, Case{{"--maximize", "batch", "--sensitivity"}, "--sensitivity"},
+        Case{{"--precision", "nvfp4"}, "it has fp64, fp32, tf32, fp16, bf16, fp8"},
+        Case{{"--gpu-hour-price", "-2"}, "must be above 0"}, Case{{"--accelerator", "h200"}, "--accelerator"}}) {
+    const CommandResult result = run_command(plan_command(c.flags));
+    EXPECT_EQ(result.exit_code, 2) << c.flags.front();
+    EXPECT_NE(result.err.find(c.says), std::string::npos) << result.err;
+  }
 }
 
 TEST(PlanCluster, AnUnknownStackIsAnErrorWithNames) {
