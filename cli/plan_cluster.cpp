@@ -19,11 +19,14 @@
 #include "core/error.h"
 #include "core/plan/plan.h"
 #include "core/plan/shipped.h"
+#include "core/program/program.h"
+#include "simulator/memory/memory_estimate.h"
 #include "simulator/memory/memory_model.h"
 #include "simulator/planner/best_layouts.h"
 #include "simulator/planner/planner.h"
 #include "simulator/planner/search_machine.h"
 #include "simulator/planner/stage_split.h"
+#include "simulator/step/step_costs.h"
 
 namespace trainyard::cli {
 
@@ -110,6 +113,25 @@ void require_pick(const PlanOptions& options, const simulator::SearchResult& res
   }
 }
 
+// The formula is of usual software; a program may need more, and is what `simulate` goes by.
+void warn_of_program(const Plan& plan, const DeviceProfile& profile) {
+  std::string lacks;
+  try {
+    const Program program = compile(plan, ProgramKind::kTraining, RoleDetail::kByStage);
+    const std::int64_t per_node = simulator::ranks_per_node(profile, plan.layout.ranks());
+    if (const auto excess = exceeds_memory(simulator::estimate_memory(program, profile), profile, per_node)) {
+      lacks = excess->detail;
+    }
+  } catch (const Error& error) {  // a layout that programs don't express
+    lacks = error.what();
+  }
+  if (!lacks.empty()) {
+    fmt::print(stderr,
+               "note: fits by formula, but not as a program, so `simulate` refuses it: {}; --pick K writes another\n",
+               lacks);
+  }
+}
+
 void write_picked(const PlanOptions& options, const simulator::SearchRequest& request, const DeviceProfile& profile,
                   const simulator::RankedLayout& picked, const Seconds& step) {
   simulator::PlannerRequest planned;
@@ -128,6 +150,7 @@ void write_picked(const PlanOptions& options, const simulator::SearchRequest& re
   plan.provenance.inputs["cluster"] = content_hash(cluster);
   validate(plan, options.output);
   write_plan(plan, options.output);
+  warn_of_program(plan, profile);
 }
 
 // Flags that this accelerator or cluster has no answer to.
