@@ -47,7 +47,8 @@ class BadInput : public testing::Test {
   }
   std::string good_plan() {
     const std::string file = folder_.file("plan.json");
-    const CommandResult result = run_command(plan_command(model_, file, {"--precision", "fp32", "--dp", "2", "--zero", "0"}));
+    const CommandResult result =
+        run_command(plan_command(model_, file, {"--precision", "fp32", "--dp", "2", "--zero", "0"}));
     EXPECT_EQ(result.exit_code, 0) << result.err;
     return file;
   }
