@@ -22,6 +22,7 @@
 #include "core/program/program.h"
 #include "core/units/format_quantity.h"
 #include "simulator/memory/memory_estimate.h"
+#include "simulator/planner/search_machine.h"
 #include "simulator/simulate_cluster.h"
 #include "simulator/simulate_plan.h"
 
@@ -44,8 +45,8 @@ struct Options {
 struct Simulated {
   Plan plan;
   simulator::Simulation result;
-  std::optional<simulator::ClusterSimulation>
-      on_graph;  // what only a cluster's graph gives; its simulation is `result`
+  // What a cluster's simulation gives besides; its own simulation is `result`.
+  std::optional<simulator::ClusterSimulation> on_cluster;
 };
 
 [[noreturn]] void refuse(const Infeasible& infeasible, const Options& options, const std::string& machine) {
@@ -53,17 +54,36 @@ struct Simulated {
               "`trainyard plan` finds layouts that can");
 }
 
-void simulate_on_graph(Simulated& simulated, const Options& options, simulator::TraceDetail detail) {
+using Outcome = std::variant<simulator::ClusterSimulation, Infeasible>;
+
+Outcome on_graph(const Plan& plan, const Options& options, simulator::TraceDetail detail) {
   const Topology topology = open_topology(options.machine.cluster, options.topology);
-  const simulator::FlowGroupCost groups(topology.cluster, simulated.plan.layout.ranks(),
-                                        simulator::shipped_collective_models(),
+  const simulator::FlowGroupCost groups(topology.cluster, plan.layout.ranks(), simulator::shipped_collective_models(),
                                         flow_options(topology.cluster, options.topology));
-  auto outcome = simulator::simulate_on_cluster(simulated.plan, topology.machine, groups, detail);
+  return simulator::simulate_on_cluster(plan, topology.machine, groups, detail);
+}
+
+// Of a cluster whose nodes and NICs are known, but not its switches: as `plan` prices it.
+Outcome on_curves(const Plan& plan, const AnalyticProfile& cluster, simulator::TraceDetail detail) {
+  const simulator::Machine machine{cluster.accelerator, cluster.fabric, simulator::find_stack(cluster.accelerator, "")};
+  return simulator::simulate_on_curves(plan, machine, *simulator::curve_groups(machine, machine), detail);
+}
+
+void take(Simulated& simulated, Outcome outcome, const Options& options) {
   if (const Infeasible* infeasible = std::get_if<Infeasible>(&outcome)) {
     refuse(*infeasible, options, options.machine.cluster);
   }
-  simulated.on_graph = std::get<simulator::ClusterSimulation>(std::move(outcome));
-  simulated.result = std::move(simulated.on_graph->simulation);
+  simulated.on_cluster = std::get<simulator::ClusterSimulation>(std::move(outcome));
+  simulated.result = std::move(simulated.on_cluster->simulation);
+}
+
+simulator::Simulation on_measured(const Plan& plan, const DeviceProfile& profile, const Options& options,
+                                  simulator::TraceDetail detail) {
+  auto outcome = simulator::simulate_plan(plan, profile, detail);
+  if (const Infeasible* infeasible = std::get_if<Infeasible>(&outcome)) {
+    refuse(*infeasible, options, profile.name);
+  }
+  return std::get<simulator::Simulation>(std::move(outcome));
 }
 
 Simulated simulate_file(const Options& options) {
@@ -72,14 +92,11 @@ Simulated simulate_file(const Options& options) {
   const bool slices = !options.trace.empty() || !options.chrome.empty();
   const auto detail = slices ? simulator::TraceDetail::kSlices : simulator::TraceDetail::kNone;
   if (names_topology(options.machine.cluster)) {
-    simulate_on_graph(simulated, options, detail);
+    take(simulated, on_graph(simulated.plan, options, detail), options);
+  } else if (const DeviceProfile profile = read_machine_option(options.machine); profile.analytic() != nullptr) {
+    take(simulated, on_curves(simulated.plan, *profile.analytic(), detail), options);
   } else {
-    const DeviceProfile profile = read_machine_option(options.machine);
-    auto outcome = simulator::simulate_plan(simulated.plan, profile, detail);
-    if (const Infeasible* infeasible = std::get_if<Infeasible>(&outcome)) {
-      refuse(*infeasible, options, profile.name);
-    }
-    simulated.result = std::get<simulator::Simulation>(std::move(outcome));
+    simulated.result = on_measured(simulated.plan, profile, options, detail);
   }
   simulated.result.step.trace.provenance.version = tool_version();
   return simulated;
@@ -166,21 +183,21 @@ ordered_json to_json(const simulator::RoleMemory& memory) {
   return object;
 }
 
-void add_graph(ordered_json& object, const simulator::ClusterSimulation& on_graph) {
-  object["mfu_full_attention"] = on_graph.mfu_full_attention;
-  object["hfu"] = on_graph.hfu;
-  object["interval_80_s"] = {on_graph.low.si(), on_graph.high.si()};
-  object["spread"] = {{"seeds", on_graph.spread.seeds},
-                      {"median_s", on_graph.spread.median.si()},
-                      {"p5_s", on_graph.spread.low.si()},
-                      {"p95_s", on_graph.spread.high.si()}};
-  object["waterfall_role"] = on_graph.waterfall.role.value();
+void add_cluster(ordered_json& object, const simulator::ClusterSimulation& cluster) {
+  object["mfu_full_attention"] = cluster.mfu_full_attention;
+  object["hfu"] = cluster.hfu;
+  object["interval_80_s"] = {cluster.low.si(), cluster.high.si()};
+  object["spread"] = {{"seeds", cluster.spread.seeds},
+                      {"median_s", cluster.spread.median.si()},
+                      {"p5_s", cluster.spread.low.si()},
+                      {"p95_s", cluster.spread.high.si()}};
+  object["waterfall_role"] = cluster.waterfall.role.value();
   object["waterfall_s"] = ordered_json::object();
   for (int i = 0; i < simulator::kStepLosses; ++i) {
     object["waterfall_s"][std::string(to_string(static_cast<simulator::StepLoss>(i)))] =
-        on_graph.waterfall.losses[static_cast<std::size_t>(i)].si();
+        cluster.waterfall.losses[static_cast<std::size_t>(i)].si();
   }
-  object["notes"] = on_graph.notes;
+  object["notes"] = cluster.notes;
 }
 
 ordered_json to_json(const Simulated& simulated) {
@@ -190,8 +207,8 @@ ordered_json to_json(const Simulated& simulated) {
   object["step_time_s"] = simulated.result.estimate.step_time.si();
   object["tokens_per_second"] = simulated.result.estimate.tokens_per_second;
   object["mfu"] = simulated.result.estimate.mfu;
-  if (simulated.on_graph) {
-    add_graph(object, *simulated.on_graph);
+  if (simulated.on_cluster) {
+    add_cluster(object, *simulated.on_cluster);
   }
   object["roles"] = ordered_json::array();
   for (std::size_t role = 0; role < simulated.result.program.roles.size(); ++role) {
@@ -217,21 +234,21 @@ Table waterfall_table(const simulator::StepLosses& losses, Seconds step) {
   return table;
 }
 
-void print_graph(const Session& session, const simulator::ClusterSimulation& on_graph,
-                 const simulator::Estimate& estimate) {
+void print_cluster(const Session& session, const simulator::ClusterSimulation& cluster,
+                   const simulator::Estimate& estimate) {
   fmt::print("4 of 5 runs between {} and {}; MFU {:.1f} % by causal attention, {:.1f} % by full; HFU {:.1f} %\n",
-             format_quantity(on_graph.low), format_quantity(on_graph.high), 100.0 * estimate.mfu,
-             100.0 * on_graph.mfu_full_attention, 100.0 * on_graph.hfu);
-  if (on_graph.spread.seeds > 1) {
-    fmt::print("over {} hash seeds: {} to {} (5th and 95th percentile)\n", on_graph.spread.seeds,
-               format_quantity(on_graph.spread.low), format_quantity(on_graph.spread.high));
+             format_quantity(cluster.low), format_quantity(cluster.high), 100.0 * estimate.mfu,
+             100.0 * cluster.mfu_full_attention, 100.0 * cluster.hfu);
+  if (cluster.spread.seeds > 1) {
+    fmt::print("over {} hash seeds: {} to {} (5th and 95th percentile)\n", cluster.spread.seeds,
+               format_quantity(cluster.spread.low), format_quantity(cluster.spread.high));
   }
   Seconds step;
-  for (const Seconds part : on_graph.waterfall.losses) {
+  for (const Seconds part : cluster.waterfall.losses) {
     step += part;
   }
-  fmt::print("\n{}\n", waterfall_table(on_graph.waterfall.losses, step).text(session.out));
-  for (const std::string& note : on_graph.notes) {
+  fmt::print("\n{}\n", waterfall_table(cluster.waterfall.losses, step).text(session.out));
+  for (const std::string& note : cluster.notes) {
     fmt::print("Note: {}\n", note);
   }
 }
@@ -241,8 +258,8 @@ void print_simulation(const Session& session, const Simulated& simulated) {
              session.out.bold(describe(simulated.plan.layout)),
              session.out.bold(format_quantity(simulated.result.estimate.step_time)),
              simulated.result.estimate.tokens_per_second, 100.0 * simulated.result.estimate.mfu);
-  if (simulated.on_graph) {
-    print_graph(session, *simulated.on_graph, simulated.result.estimate);
+  if (simulated.on_cluster) {
+    print_cluster(session, *simulated.on_cluster, simulated.result.estimate);
   }
   fmt::print("{}", times_table(simulated).text(session.out));
   if (simulated.result.program.roles.size() > kMostColumns) {

@@ -55,10 +55,9 @@ void open_up(ClusterSimulation& result, const Plan& plan, const Machine& machine
   result.high = result.spread.median * width(result.spread.high / result.spread.median);
 }
 
-}  // namespace
-
-std::variant<ClusterSimulation, Infeasible> simulate_on_cluster(const Plan& plan, const Machine& machine,
-                                                                const FlowGroupCost& groups, TraceDetail detail) {
+std::variant<ClusterSimulation, Infeasible> simulate_on_each(const Plan& plan, const Machine& machine,
+                                                             const std::vector<const GroupCost*>& seeds,
+                                                             TraceDetail detail) {
   const DeviceProfile profile = analytic_profile(machine.accelerator, machine.fabric);
   ClusterSimulation result;
   Simulation& simulation = result.simulation;
@@ -68,19 +67,19 @@ std::variant<ClusterSimulation, Infeasible> simulate_on_cluster(const Plan& plan
   if (std::optional<Infeasible> infeasible = exceeds_memory(simulation.memory, profile, per_node)) {
     return *infeasible;
   }
-  std::vector<std::pair<Nanoseconds, int>> by_seed;
-  for (int seed = 0; seed < groups.seeds(); ++seed) {
-    const StepCosts costs = price_under_stack(simulation.program, plan, machine, OnSeed(groups, seed));
-    by_seed.emplace_back(simulate_step(simulation.program, costs, TraceDetail::kNone).duration, seed);
+  std::vector<std::pair<Nanoseconds, const GroupCost*>> by_seed;
+  for (const GroupCost* groups : seeds) {
+    const StepCosts costs = price_under_stack(simulation.program, plan, machine, *groups);
+    by_seed.emplace_back(simulate_step(simulation.program, costs, TraceDetail::kNone).duration, groups);
   }
-  std::sort(by_seed.begin(), by_seed.end());
+  std::stable_sort(by_seed.begin(), by_seed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<Nanoseconds> sorted;
-  for (const auto& [duration, seed] : by_seed) {
+  for (const auto& [duration, groups] : by_seed) {
     sorted.push_back(duration);
   }
-  result.spread = {percentile(sorted, 0.5), percentile(sorted, 0.05), percentile(sorted, 0.95), groups.seeds()};
-  const OnSeed usual(groups, by_seed[(by_seed.size() - 1) / 2].second);
-  simulation.costs = price_under_stack(simulation.program, plan, machine, usual);
+  result.spread = {percentile(sorted, 0.5), percentile(sorted, 0.05), percentile(sorted, 0.95),
+                   static_cast<int>(seeds.size())};
+  simulation.costs = price_under_stack(simulation.program, plan, machine, *by_seed[(by_seed.size() - 1) / 2].second);
   simulation.step = simulate_step(simulation.program, simulation.costs, detail);
   simulation.estimate.layout = plan.layout;
   simulation.estimate.method = EstimateMethod::kInstructions;
@@ -88,8 +87,31 @@ std::variant<ClusterSimulation, Infeasible> simulate_on_cluster(const Plan& plan
   simulation.estimate.memory_stage = worst(simulation.memory).stage;
   set_step_time(simulation.estimate, result.spread.median, plan, profile);
   open_up(result, plan, machine);
-  result.notes = groups.notes();
   return result;
+}
+
+}  // namespace
+
+std::variant<ClusterSimulation, Infeasible> simulate_on_cluster(const Plan& plan, const Machine& machine,
+                                                                const FlowGroupCost& groups, TraceDetail detail) {
+  std::vector<OnSeed> costs;
+  for (int seed = 0; seed < groups.seeds(); ++seed) {
+    costs.emplace_back(groups, seed);
+  }
+  std::vector<const GroupCost*> seeds;
+  for (const OnSeed& cost : costs) {
+    seeds.push_back(&cost);
+  }
+  auto outcome = simulate_on_each(plan, machine, seeds, detail);
+  if (ClusterSimulation* simulated = std::get_if<ClusterSimulation>(&outcome)) {
+    simulated->notes = groups.notes();
+  }
+  return outcome;
+}
+
+std::variant<ClusterSimulation, Infeasible> simulate_on_curves(const Plan& plan, const Machine& machine,
+                                                               const GroupCost& groups, TraceDetail detail) {
+  return simulate_on_each(plan, machine, {&groups}, detail);
 }
 
 }  // namespace trainyard::simulator

@@ -45,4 +45,9 @@ std::variant<ClusterSimulation, Infeasible> simulate_on_cluster(const Plan& plan
                                                                 const FlowGroupCost& groups,
                                                                 TraceDetail detail = TraceDetail::kNone);
 
+// The same on a cluster of which only nodes and NICs are known: communication by measured curves, no spread.
+std::variant<ClusterSimulation, Infeasible> simulate_on_curves(const Plan& plan, const Machine& machine,
+                                                               const GroupCost& groups,
+                                                               TraceDetail detail = TraceDetail::kNone);
+
 }  // namespace trainyard::simulator

@@ -97,7 +97,7 @@ class TopologyReader {
   }
 
   std::vector<std::string> expand(std::string_view list) {
-    std::vector<std::string> names = expand_host_list(list, here(), kImportVertexLimit - names_);
+    std::vector<std::string> names = expand_host_list(list, here(), kImportHostLimit - names_);
     names_ += names.size();
     return names;
   }

@@ -65,7 +65,7 @@ class ModelReader {
   std::vector<std::string> hosts(const YamlValue& list) {
     std::vector<std::string> found;
     for (const std::string& text : texts(list)) {
-      const auto names = expand_host_list(text, at_line(where_, list.line), kImportVertexLimit - names_);
+      const auto names = expand_host_list(text, at_line(where_, list.line), kImportHostLimit - names_);
       names_ += names.size();
       found.insert(found.end(), names.begin(), names.end());
     }

@@ -112,6 +112,7 @@ void GradientUpdate::data_collective(InstructionKind instruction, CommunicationK
                     .bucket = bucket.id,
                     .reads = {buffer},
                     .writes = {buffer},
+                    .after = instruction == InstructionKind::kReduce ? after_ : std::vector<BufferId>(),
                     .communication = collective(kind, bucket, type)});
 }
 
@@ -132,6 +133,10 @@ void GradientUpdate::reduce_sums() {
 
 void GradientUpdate::update() {
   if (!stage_.layout.overlap_gradient_reduce) {
+    // Streams would let a bucket's reduction begin with its own gradients; it is to wait for everyone's.
+    for (const Bucket& bucket : stage_.role.buckets) {
+      after_.push_back(bucket.gradients_buffer);
+    }
     for (const Bucket& bucket : stage_.role.buckets) {
       if (!stage_.shards_gradients(bucket)) {
         reduce_bucket(bucket);

@@ -44,6 +44,7 @@ class GradientUpdate {
   StageContext& stage_;
   std::map<TensorPass, std::int64_t> finished_passes_;  // micro-batches done
   std::map<std::size_t, std::int64_t> complete_;        // tensors complete, by bucket
+  std::vector<BufferId> after_;  // what reductions wait for besides their own gradients, without overlap
 };
 
 }  // namespace trainyard

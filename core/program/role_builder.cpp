@@ -67,9 +67,11 @@ std::vector<Dependency> RoleBuilder::waits_of(const NewInstruction& instruction)
       last = id;
     }
   };
-  for (BufferId id : instruction.reads) {
-    if (const auto& writer = accesses_[id.at()].writer) {
-      wait_for(*writer);
+  for (const std::vector<BufferId>* buffers : {&instruction.reads, &instruction.after}) {
+    for (BufferId id : *buffers) {
+      if (const auto& writer = accesses_[id.at()].writer) {
+        wait_for(*writer);
+      }
     }
   }
   for (BufferId id : instruction.writes) {

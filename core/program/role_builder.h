@@ -36,6 +36,7 @@ struct NewInstruction {
   bool accumulate = false;
   std::vector<BufferId> reads;
   std::vector<BufferId> writes;
+  std::vector<BufferId> after = {};  // waits for their last writers without touching them
   std::vector<Operation> operations;
   std::optional<Communication> communication;
 };

@@ -120,11 +120,6 @@ void fill_chunk_layers(const ModelSpec& model, Layout& layout) {
 std::vector<Recompute> recomputes(const PublishedRun& run, ThroughputCase& made) {
   const std::string text = lower_case(run.parallelism.recompute);
   const bool activations = contains(run.notes, "moe_act");
-  // vTrain's single node: taken from its simulator's configuration; the runs were faster than repeating allows.
-  if (contains(run.notes, "artifact config") && contains(run.notes, "single-node")) {
-    made.flags.emplace_back("recompute_doubtful");
-    return {Recompute::kNone};
-  }
   if (text.rfind("full", 0) == 0) {
     return {Recompute::kFull};
   }
@@ -181,6 +176,9 @@ std::string fill_degrees(const PublishedRun& run, Layout& layout, ThroughputCase
   layout.context = small(row.cp, 1);
   layout.expert = small(row.ep, 1);
   layout.expert_tensor = row.etp ? small(row.etp, 1) : 1;
+  if (!row.tp || !row.pp) {
+    return "tp and pp aren't stated";
+  }
   const std::int64_t others = std::int64_t{layout.tensor} * layout.pipeline * layout.context;
   if (run.gpus <= 0 || run.gpus % others != 0) {
     return "tp x pp x cp doesn't divide the GPUs";
@@ -219,8 +217,12 @@ std::string row_layouts(const PublishedRun& run, ThroughputCase& made) {
   }
   const std::regex degree(R"(shard degree (\d{1,7}))");
   std::smatch match;
-  if (std::regex_search(row.sharding, match, degree) && std::stoi(match[1]) < layout.data * layout.context) {
-    layout.shard_group = std::max(1, std::stoi(match[1]));
+  if (std::regex_search(row.sharding, match, degree)) {
+    // torchtitan's degree leaves out cp, over which FSDP shards too.
+    const int group = std::max(1, std::stoi(match[1])) * layout.context;
+    if (group < layout.data * layout.context) {
+      layout.shard_group = group;
+    }
   }
   if (contains(lower_case(run.notes), "ulysses") || contains(lower_case(run.notes), "all-to-all (ulysses)")) {
     layout.context_kind = ContextKind::kUlysses;

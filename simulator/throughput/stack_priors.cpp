@@ -22,9 +22,8 @@ constexpr StackPriors kPriors = {{
 
 // One kernel per operation: more launches, and slower hosts in those years.
 constexpr double kEagerMemory = 0.65;
-constexpr double kEagerHost = 0.8e-3;
+constexpr double kEagerHost = 0.6e-3;
 constexpr double kEagerGemmOverhead = 45e-6;
-constexpr double kEagerSkew = 40e-6;
 
 }  // namespace
 
@@ -34,7 +33,6 @@ StackPriors default_stack_priors(bool fused) {
     priors.at(static_cast<std::size_t>(StackConstant::kMemory)).value = kEagerMemory;
     priors.at(static_cast<std::size_t>(StackConstant::kHost)).value = kEagerHost;
     priors.at(static_cast<std::size_t>(StackConstant::kGemmOverhead)).value = kEagerGemmOverhead;
-    priors.at(static_cast<std::size_t>(StackConstant::kSkew)).value = kEagerSkew;
   }
   return priors;
 }

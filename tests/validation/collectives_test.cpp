@@ -1,35 +1,25 @@
 // Predictions against the published collectives beside the repository (../shared/reference/published), where they are.
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
 #include "core/document/read_file.h"
 #include "simulator/collective/validate_collectives.h"
+#include "tests/support/reference_file.h"
 
 namespace trainyard::simulator {
 namespace {
 
-namespace fs = std::filesystem;
-
 class PublishedCollectiveTimes : public testing::Test {
  protected:
   void SetUp() override {
-    const fs::path source(TRAINYARD_SOURCE_DIR);
-    for (const char* up : {"../shared", "../../shared"}) {
-      const fs::path candidate = source / up / "reference/published/collectives.json";
-      if (fs::exists(candidate)) {
-        file_ = candidate;
-      }
-    }
-    if (file_.empty()) {
-      GTEST_SKIP() << "no ../shared/reference/published/collectives.json beside the repository";
+    const auto file = reference_file("published/collectives.json");
+    if (!file) {
+      GTEST_SKIP() << "no published/collectives.json in ../shared/reference; TRAINYARD_REFERENCE names its folder";
     }
     points_ =
-        classify(parse_published_collectives(read_text_file(file_), file_.string()), models_.facts, models_.exclusions);
+        classify(parse_published_collectives(read_text_file(*file), file->string()), models_.facts, models_.exclusions);
   }
 
   CollectiveModels models_ = shipped_collective_models();
-  fs::path file_;
   std::vector<ClassifiedCollective> points_;
 };
 

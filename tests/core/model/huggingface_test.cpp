@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -13,6 +12,7 @@
 #include "core/document/read_file.h"
 #include "core/model/parameter.h"
 #include "tests/support/error_of.h"
+#include "tests/support/reference_file.h"
 
 namespace trainyard {
 namespace {
@@ -183,17 +183,14 @@ TEST(HuggingFaceConfig, RefusesOrReadsWhateverIsChanged) {
 
 // The collection of published configs, where this machine has it.
 TEST(HuggingFaceConfig, ReadsEveryPublishedConfigExactly) {
-  const char* given = std::getenv("TRAINYARD_REFERENCE");
-  const std::filesystem::path reference =
-      given != nullptr ? given : std::filesystem::path(TRAINYARD_SOURCE_DIR) / "../shared/reference";
-  const std::filesystem::path folder = reference / "llm-configs";
-  std::ifstream index(folder / "INDEX.json");
-  if (!index) {
-    GTEST_SKIP() << "no llm-configs/INDEX.json; TRAINYARD_REFERENCE names the folder above it";
+  const auto path = reference_file("llm-configs/INDEX.json");
+  if (!path) {
+    GTEST_SKIP() << "no llm-configs/INDEX.json in ../shared/reference; TRAINYARD_REFERENCE names its folder";
   }
+  std::ifstream index(*path);
   int read = 0;
   for (const json& entry : json::parse(index)) {
-    const std::filesystem::path file = folder / entry["file"].get<std::string>();
+    const std::filesystem::path file = path->parent_path() / entry["file"].get<std::string>();
     EXPECT_EQ(parameter_count(read_huggingface_config(file)), entry["exact_parameters"].get<std::int64_t>()) << file;
     ++read;
   }

@@ -2,14 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 
 #include "core/model/parameter.h"
+#include "tests/support/reference_file.h"
 
 namespace trainyard {
 namespace {
@@ -80,13 +79,11 @@ const std::set<std::string> kApart = {"GPT 1.7B (SC21)", "GPT 3.6B (SC21)", "GPT
                                       "Grok-1 314B",     "Kimi K2 1T-A32B", "gpt2-124m (llm.c)"};
 
 TEST(PublishedModels, HaveTheParametersThatTheirSourcesState) {
-  const char* given = std::getenv("TRAINYARD_REFERENCE");
-  const std::filesystem::path reference =
-      given != nullptr ? given : std::filesystem::path(TRAINYARD_SOURCE_DIR) / "../shared/reference";
-  std::ifstream file(reference / "published" / "throughput.json");
-  if (!file) {
-    GTEST_SKIP() << "no published/throughput.json; TRAINYARD_REFERENCE names the folder above it";
+  const auto path = reference_file("published/throughput.json");
+  if (!path) {
+    GTEST_SKIP() << "no published/throughput.json in ../shared/reference; TRAINYARD_REFERENCE names its folder";
   }
+  std::ifstream file(*path);
   std::set<std::string> apart;
   std::set<std::string> agreeing;
   for (const json& row : json::parse(file)) {

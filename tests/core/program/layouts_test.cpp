@@ -180,6 +180,26 @@ TEST(Layouts, ZeroThreeHoldsTwoLayersGatheredAtATime) {
   EXPECT_LE(most, 2 * largest);
 }
 
+// The first bucket complete is the last layers', so that with overlap its reduction is under way while earlier layers
+// still compute; without, none begins before the last weight gradient.
+TEST(Layouts, WithoutOverlapReductionsWaitForTheLastWeightGradient) {
+  for (const bool overlap : {true, false}) {
+    Layout layout = base_layout();
+    layout.data = 2;
+    layout.overlap_gradient_reduce = overlap;
+    const Program program = compile(even_plan(even_model(), layout), ProgramKind::kTraining, RoleDetail::kByStage);
+    const std::vector<Instruction>& all = program.roles.front().instructions;
+    const auto is = [](InstructionKind kind) { return [kind](const Instruction& i) { return i.kind == kind; }; };
+    const auto first = std::find_if(all.begin(), all.end(), is(InstructionKind::kReduce));
+    const auto last = std::find_if(all.rbegin(), all.rend(), is(InstructionKind::kBackwardWeight));
+    ASSERT_NE(first, all.end());
+    ASSERT_NE(last, all.rend());
+    const bool waits = std::any_of(first->waits.begin(), first->waits.end(),
+                                   [&](const Dependency& wait) { return wait.instruction == last->id; });
+    EXPECT_EQ(waits, !overlap);
+  }
+}
+
 TEST(Layouts, HybridShardingReducesItsShardsBetweenReplicas) {
   Layout layout = base_layout();
   layout.data = 8;

@@ -90,7 +90,7 @@ Machines h100() {
 
 // ZeRO 2 and 3, context parallelism and V-shaped pipelines differ by more: what a program reduces every micro-batch,
 // and waits of unequal stages, are averages in the closed form. `simulate` and the best of a search go by instructions.
-TEST(StepModelAgreement, MostRandomLayoutsAgreeWithinTwoPerCentAndNearlyAllWithinFive) {
+TEST(StepModelAgreement, NineOfTenRandomLayoutsAgreeWithinTwoPerCentAndNearlyAllWithinFive) {
   const Machines h = h100();
   Random random;
   int layouts = 0, within_two = 0, within_five = 0;
@@ -109,7 +109,7 @@ TEST(StepModelAgreement, MostRandomLayoutsAgreeWithinTwoPerCentAndNearlyAllWithi
       within_five += off < 0.05 ? 1 : 0;
     }
   }
-  EXPECT_GE(within_two, 85 * layouts / 100);
+  EXPECT_GE(within_two, 90 * layouts / 100);
   EXPECT_GE(within_five, 97 * layouts / 100);
 }
 
