@@ -23,6 +23,7 @@ struct ShippedFile {
 std::span<const ShippedFile> shipped_models();
 std::span<const ShippedFile> shipped_accelerators();
 std::span<const ShippedFile> shipped_clusters();
+std::span<const ShippedFile> shipped_failures();  // failure profiles
 
 // What a word stands for: the text of the file of that path, or else of that name. `where` is how errors call it.
 // Throws Error for neither, with the nearest name as hint; `option` is where the word came from ("--model").
