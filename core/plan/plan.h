@@ -1,5 +1,5 @@
-// Plan: model, cluster, layout, schedule and training, as one document (plan.json) that the simulator
-// prices, the executor runs and other tools can be exported to.
+// Plan: model, cluster, layout, schedule, training and what to do about failures, as one document (plan.json) that the
+// simulator prices, the executor runs and other tools can be exported to.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include "core/layout/layout.h"
 #include "core/model/model_spec.h"
 #include "core/plan/provenance.h"
+#include "core/plan/recovery_policy.h"
 #include "core/plan/training.h"
 #include "core/units/count.h"
 #include "core/units/quantity.h"
@@ -32,17 +33,13 @@ struct Prediction {
   ByteCount memory_peak;  // of the worst rank
 };
 
-// Empty policy: no checkpoints but the final weights.
-struct CheckpointPolicy {
-  std::optional<std::int64_t> every_steps;
-};
-
 struct Plan {
   ModelSpec model;
   ClusterReference cluster;
   Layout layout;
   Training training;
   CheckpointPolicy checkpoint;
+  RecoveryPolicy recovery;
   std::optional<Prediction> prediction;
   Provenance provenance;
 };

@@ -3,6 +3,7 @@
 #include "core/plan/model_document.h"
 #include "core/plan/plan.h"
 #include "core/plan/provenance_json.h"
+#include "core/plan/recovery_policy_json.h"
 
 namespace trainyard {
 
@@ -142,8 +143,10 @@ Plan parse_plan(const std::string& text, const std::string& where) {
   plan.layout = read_layout(root.object("layout"));
   plan.training = read_training(root.object("training"));
   if (std::optional<ObjectReader> checkpoint = root.optional_object("checkpoint")) {
-    plan.checkpoint.every_steps = checkpoint->optional_integer("every_steps");
-    checkpoint->finish();
+    plan.checkpoint = read_checkpoint_policy(*checkpoint);
+  }
+  if (std::optional<ObjectReader> recovery = root.optional_object("recovery")) {
+    plan.recovery = read_recovery_policy(*recovery);
   }
   plan.prediction = read_prediction(root.optional_object("prediction"));
   plan.provenance = read_provenance(root);

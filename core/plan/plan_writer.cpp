@@ -4,6 +4,7 @@
 #include "core/plan/model_document.h"
 #include "core/plan/plan.h"
 #include "core/plan/provenance_json.h"
+#include "core/plan/recovery_policy_json.h"
 #include "core/units/format_quantity.h"
 
 namespace trainyard {
@@ -82,7 +83,8 @@ std::string to_json(const Plan& plan) {
        {{"name", plan.cluster.name}, {"device", plan.cluster.device}, {"ranks_per_node", plan.cluster.ranks_per_node}}},
       {"layout", layout_json(plan.layout)},
       {"training", training_json(plan.training)},
-      {"checkpoint", ordered_json::object({{"every_steps", or_null(plan.checkpoint.every_steps)}})}};
+      {"checkpoint", checkpoint_policy_json(plan.checkpoint)},
+      {"recovery", recovery_policy_json(plan.recovery)}};
   if (plan.prediction) {
     json["prediction"] = {{"step_time_s", plan.prediction->step_time.si()},
                           {"tokens_per_second", plan.prediction->tokens_per_second},

@@ -10,6 +10,9 @@ namespace {
 
 constexpr double kLargestSetting = 1e30;  // the kernels compute in single precision
 
+constexpr double kShortestTimeout = 0.1;  // seconds; shorter is less than a busy machine's scheduling delays
+constexpr double kLongestTimeout = 30 * 86400;
+
 }  // namespace
 
 void validate_training(const Plan& plan, const Validator& v) {
@@ -34,6 +37,15 @@ void validate_training(const Plan& plan, const Validator& v) {
   v.above_zero(training.initial_std, "/training/initial_std");
 }
 
+void validate_recovery(const RecoveryPolicy& recovery, const Validator& v) {
+  v.require(recovery.restart_limit >= 0, "/recovery/restart_limit", "is negative",
+            "0 ends the run at its first failure");
+  v.within(recovery.hang_timeout.si(), kShortestTimeout, kLongestTimeout, "/recovery/hang_timeout");
+  v.within(recovery.heartbeat_timeout.si(), kShortestTimeout, kLongestTimeout, "/recovery/heartbeat_timeout");
+  v.require(recovery.spare_nodes >= 0 && recovery.spare_nodes <= kMostRanks, "/recovery/spare_nodes",
+            fmt::format("is {}", recovery.spare_nodes), fmt::format("must be 0 to {}", kMostRanks));
+}
+
 void validate(const Plan& plan, const std::string& where) {
   const Validator v(where);
   validate_model(plan.model, v);
@@ -42,6 +54,8 @@ void validate(const Plan& plan, const std::string& where) {
   v.in_range(plan.cluster.ranks_per_node, kMostRanks, "/cluster/ranks_per_node");
   v.require(!plan.checkpoint.every_steps || *plan.checkpoint.every_steps >= 1, "/checkpoint/every_steps",
             "is not above 0", "null writes the final weights only");
+  v.require(plan.checkpoint.keep >= 1, "/checkpoint/keep", "is not above 0", "at least the last one must stay");
+  validate_recovery(plan.recovery, v);
 }
 
 }  // namespace trainyard

@@ -28,6 +28,7 @@ class Validator {
 
 void validate_model(const ModelSpec& model, const Validator& v);
 void validate_training(const Plan& plan, const Validator& v);
+void validate_recovery(const RecoveryPolicy& recovery, const Validator& v);
 // Degrees and their sizes, each by itself; then what the schedule and the mesh ask; then model and layout together.
 void validate_layout(const Plan& plan, const Validator& v);
 

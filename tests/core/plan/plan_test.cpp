@@ -35,7 +35,8 @@ TEST(Plan, ReadsBackWhatItWrites) {
   EXPECT_EQ(read.cluster.name, plan.cluster.name);
   EXPECT_EQ(read.cluster.ranks_per_node, plan.cluster.ranks_per_node);
   EXPECT_EQ(read.cluster.device, plan.cluster.device);
-  EXPECT_EQ(read.checkpoint.every_steps, plan.checkpoint.every_steps);
+  EXPECT_EQ(read.checkpoint, plan.checkpoint);
+  EXPECT_EQ(read.recovery, plan.recovery);
   ASSERT_TRUE(read.prediction.has_value());
   EXPECT_EQ(read.prediction->step_time, plan.prediction->step_time) << "to the last bit";
   EXPECT_EQ(read.prediction->tokens_per_second, plan.prediction->tokens_per_second);
@@ -55,7 +56,7 @@ TEST(Plan, LeavesOutWhatHasADefault) {
   json["layout"] = {{"tensor", 1}, {"micro_batch", 60}};
   json["training"] = {{"sequence", 100}, {"global_batch", 60}, {"steps", 10}};
   json["cluster"].erase("ranks_per_node");
-  for (const char* key : {"checkpoint", "prediction", "provenance"}) {
+  for (const char* key : {"checkpoint", "recovery", "prediction", "provenance"}) {
     json.erase(key);
   }
   const Plan plan = parse_plan(json.dump(), "plan.json");
@@ -63,6 +64,8 @@ TEST(Plan, LeavesOutWhatHasADefault) {
   EXPECT_EQ(plan.training, (Training{.sequence = 100, .global_batch = 60, .steps = 10}));
   EXPECT_EQ(plan.training.clip_norm, 1.0) << "absent clips at the default; only null turns it off";
   EXPECT_FALSE(plan.prediction.has_value());
+  EXPECT_EQ(plan.checkpoint, CheckpointPolicy{});
+  EXPECT_EQ(plan.recovery, RecoveryPolicy{});
 }
 
 TEST(Plan, KeepsEveryModelOfTheCollection) {
@@ -100,8 +103,8 @@ TEST(Plan, NamesTheKeyThatIsWrong) {
   EXPECT_EQ(refused("/document", "trace").where(), "plan.json#/document");
   EXPECT_EQ(refused("/model/family", "gpt").where(), "plan.json#/model/family");
   for (const char* pointer :
-       {"/x", "/model/x", "/cluster/x", "/layout/x", "/training/x", "/checkpoint/x", "/prediction/x", "/provenance/x",
-        "/model/rope_scaling/x", "/model/experts/x", "/model/sliding_window/x"}) {
+       {"/x", "/model/x", "/cluster/x", "/layout/x", "/training/x", "/checkpoint/x", "/recovery/x", "/prediction/x",
+        "/provenance/x", "/model/rope_scaling/x", "/model/experts/x", "/model/sliding_window/x"}) {
     EXPECT_EQ(refused(pointer, 1).where(), std::string("plan.json#") + pointer);
   }
 }
@@ -142,6 +145,11 @@ TEST(ValidatePlan, FindsPartsThatContradictEachOther) {
   EXPECT_EQ(where("/training/clip_norm", 0.0), "plan.json#/training/clip_norm");
   EXPECT_EQ(where("/training/steps", 0), "plan.json#/training/steps");
   EXPECT_EQ(where("/checkpoint/every_steps", 0), "plan.json#/checkpoint/every_steps");
+  EXPECT_EQ(where("/checkpoint/keep", 0), "plan.json#/checkpoint/keep");
+  EXPECT_EQ(where("/recovery/hang_timeout", "0 s"), "plan.json#/recovery/hang_timeout");
+  EXPECT_EQ(where("/recovery/hang_timeout", 30), "plan.json#/recovery/hang_timeout") << "no unit";
+  EXPECT_EQ(where("/recovery/kind", "pray"), "plan.json#/recovery/kind");
+  EXPECT_EQ(where("/recovery/detectors", {"loss_spike", "nose"}), "plan.json#/recovery/detectors");
 }
 
 TEST(ValidatePlan, KnowsWhatEachScheduleAsks) {

@@ -96,7 +96,13 @@ inline Plan sample_plan() {
                    .momentum = 0.9,
                    .clip_norm = std::nullopt,
                    .initial_std = 0.01};
-  plan.checkpoint.every_steps = 50;
+  plan.checkpoint = {.every_steps = 50, .keep = 3, .asynchronous = false};
+  plan.recovery = {.kind = RecoveryKind::kTwoLevel,
+                   .restart_limit = 7,
+                   .hang_timeout = from_si<Seconds>(0.1 + 0.2),
+                   .heartbeat_timeout = from_si<Seconds>(12),
+                   .spare_nodes = 4,
+                   .detectors = {DetectorKind::kReplicaHash, DetectorKind::kGemmChecksum}};
   plan.prediction = Prediction{
       .step_time = from_si<Seconds>(0.1 + 0.2), .tokens_per_second = 12345.678, .memory_peak = ByteCount(1LL << 40)};
   plan.provenance = {.tool = "trainyard", .version = "9.9", .inputs = {{"model", content_hash("x")}}};
