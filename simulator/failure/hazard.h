@@ -1,0 +1,44 @@
+// Hazard: one kind of failure of one job: how often, how it is noticed, what it takes down, how it is mended.
+//
+//   rate      of the whole job, per second: n nodes (or switches, cables, ...) times the rate of one
+//   silent    a hang: nothing is reported, only a watchdog's timeout notices
+//
+// Arrival laws:
+//   exponential  a Poisson process
+//   weibull      times between the class's events with this shape and mean 1 / rate: below 1 bursty
+//   frailty      node j fails at rate / n * g_j, g_j ~ Gamma(k, 1/k): bad nodes. A node's g_j is one for all classes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/units/quantity.h"
+#include "simulator/failure/ranged.h"
+#include "simulator/failure/repair_law.h"
+
+namespace trainyard::simulator {
+
+enum class ArrivalLaw : std::uint8_t { kExponential, kWeibull, kFrailty };
+
+struct Hazard {
+  std::string name;
+  Ranged<PerSecond> rate;
+  ArrivalLaw law = ArrivalLaw::kExponential;
+  double weibull_shape = 1.0;
+
+  Ranged<double> silent_share;  // of its events
+  Ranged<Seconds> detection;    // of the explicit ones
+  Ranged<Seconds> silent_detection;
+
+  std::int64_t nodes_down = 0;           // that one event takes out unless a process restart mends it; 0: software
+  Ranged<double> process_restart_share;  // of its events, mended by restarting processes on the same nodes
+  // Of the events that take nodes out, those after which every lost shard still has a copy in another node's memory
+  // (peer_copies.h, or the fault domains and the layout).
+  Ranged<double> copies_survive;
+
+  RepairLaw repair;
+  Ranged<double> refault_share;  // of the repaired nodes, those that fail again within the window
+  Seconds refault_window;
+};
+
+}  // namespace trainyard::simulator
