@@ -77,8 +77,8 @@ TEST(PublishedReliability, Rsc1EfficiencyWithAQueue) {
   EXPECT_NEAR(first_order_efficiency(cycle), 0.905, 0.005);
 }
 
-// 6. FT-HSDP at 98,304 GPUs: one failure in 18 min. Everybody stopped for 10 min leaves (18 - 10)/18 = 0.444; a stall of
-// 3 min and 7 min without one replica of 12, (8 + 7 x 11/12)/18 = 0.801.
+// 6. FT-HSDP at 98,304 GPUs: one failure in 18 min. Everybody stopped for 10 min leaves (18 - 10)/18 = 0.444; a stall
+// of 3 min and 7 min without one replica of 12, (8 + 7 x 11/12)/18 = 0.801.
 TEST(PublishedReliability, FaultTolerantHsdp) {
   EXPECT_NEAR(published_replica_efficiency(seconds(18 * 60), {seconds(600), 0_s, 12}), 0.444, 0.002);
   EXPECT_NEAR(published_replica_efficiency(seconds(18 * 60), {seconds(180), seconds(420), 12}), 0.801, 0.002);
