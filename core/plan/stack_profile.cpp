@@ -60,6 +60,7 @@ StackProfile parse_stack_profile(const std::string& text, const std::string& whe
                                          AttentionKernel::kFlash3, AttentionKernel::kCudnn});
   profile.fused = reader.boolean("fused");
   profile.sliced_transfer = reader.boolean("sliced_transfer");
+  profile.post_validation = reader.boolean("post_validation");
   profile.fused_accumulation = reader.boolean("fused_accumulation");
   profile.band_fitted = reader.number("band_fitted", 0.0, 2.0);
   profile.band = reader.number("band", 0.0, 2.0);
@@ -87,6 +88,7 @@ std::string stack_profile_text(const StackProfile& profile) {
   root["attention_kernel"] = to_string(profile.attention);
   root["fused"] = profile.fused;
   root["sliced_transfer"] = profile.sliced_transfer;
+  root["post_validation"] = profile.post_validation;
   root["fused_accumulation"] = profile.fused_accumulation;
   root["band_fitted"] = rounded(profile.band_fitted);
   root["band"] = rounded(profile.band);

@@ -52,6 +52,8 @@ struct StackProfile {
   AttentionKernel attention = AttentionKernel::kCudnn;
   bool fused = true;               // norms, activations and loss in few kernels
   bool sliced_transfer = true;     // tensor-parallel ranks send a slice each between stages
+  // Zero-bubble schedules: the next step starts before the gradient norm is known and is undone where it was bad.
+  bool post_validation = false;
   bool fused_accumulation = true;  // products of gradients add to what is there; not so, a kernel after them does
   // Half-widths of the log of step time that 4 of 5 measurements stay inside: of the groups (a model on a machine) that
   // the constants were fitted on, of other ones, and once one run has set the scale.

@@ -121,6 +121,7 @@ MachineRates machine_rates(const Machine& machine, DataType compute_type) {
   rates.token_bytes = constant(StackConstant::kTokenBytes);
   rates.fused = stack.fused;
   rates.sliced_transfer = stack.sliced_transfer;
+  rates.post_validation = stack.post_validation;
   rates.fused_accumulation = stack.fused_accumulation;
   return rates;
 }

@@ -25,6 +25,7 @@ struct MachineRates {
   BytesPerSecond host_link;  // PCIe or C2C, one direction
   bool fused = true;
   bool sliced_transfer = true;
+  bool post_validation = false;
   bool fused_accumulation = true;
 };
 

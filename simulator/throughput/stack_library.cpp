@@ -107,6 +107,14 @@ double ChosenStack::band(bool experts) const {
   return experts ? std::max(own, (fitted ? kFittedExperts : 1.0) * profile.band_experts) : own;
 }
 
+void take_habits(const SoftwareWords& software, StackProfile& profile) {
+  profile.attention = software.attention;
+  profile.fused = software.fused;
+  profile.sliced_transfer = software.sliced_transfer;
+  profile.post_validation = software.post_validation;
+  profile.fused_accumulation = software.fused_accumulation;
+}
+
 ChosenStack choose_stack(const StackLibrary& library, const ThroughputCase& row) {
   const auto own = library.stacks.find(stack_name(row));
   if (own != library.stacks.end()) {
@@ -117,6 +125,7 @@ ChosenStack choose_stack(const StackLibrary& library, const ThroughputCase& row)
   if (software_name(row).rfind("megatron-", 0) == 0) {
     if (const StackProfile* release = nearest_release(library, row); release != nullptr) {
       ChosenStack chosen{*release, StackEvidence::kOwnStack};
+      chosen.profile.post_validation = row.software.post_validation;
       chosen.profile.fused_accumulation = row.software.fused_accumulation;
       return chosen;
     }
@@ -126,10 +135,7 @@ ChosenStack choose_stack(const StackLibrary& library, const ThroughputCase& row)
   ChosenStack chosen;
   chosen.profile = family != library.families.end() ? family->second
                                                     : library.families.at(software.fused ? "any-fused" : "any-eager");
-  chosen.profile.attention = software.attention;
-  chosen.profile.fused = software.fused;
-  chosen.profile.sliced_transfer = software.sliced_transfer;
-  chosen.profile.fused_accumulation = software.fused_accumulation;
+  take_habits(software, chosen.profile);
   return chosen;
 }
 

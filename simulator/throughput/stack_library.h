@@ -36,6 +36,9 @@ struct ChosenStack {
 std::string stack_name(const ThroughputCase& row);
 std::string family_of(const SoftwareWords& software);
 
+// Attention kernel, fusion, transfers: what the software's words tell, into the profile.
+void take_habits(const SoftwareWords& software, StackProfile& profile);
+
 ChosenStack choose_stack(const StackLibrary& library, const ThroughputCase& row);
 
 // models/stacks, compiled in.

@@ -100,9 +100,20 @@ struct LayerCosts {
   Bytes kept;  // activations of all layers, one micro-batch: what offload moves
 };
 
+struct Passes {
+  Seconds forward;
+  Seconds input;
+  Seconds weight;
+  Seconds sum() const { return forward + input + weight; }
+  void add(const LayerTime& time, double count) {
+    forward += count * time.forward;
+    input += count * (time.input + time.again);
+    weight += count * time.weight;
+  }
+};
+
 struct Stage {
   KindCounts layers{};
-  double copies = 1.0;  // of these, of a rank's work: 1/2 with DualPipe
   bool embeds = false;
   bool has_head = false;
   Seconds total;
@@ -177,6 +188,11 @@ struct StepModel::Impl {
   void deal_layers(const Layout& layout);
   void deal_chunk(const Layout& layout, int chunk, std::int64_t first, std::int64_t count);
   void price_stages(const LayerCosts& found);
+  struct Way;
+  Way way(const LayerCosts& found) const;
+  Seconds rank_total(const Layout& layout, int stage) const;
+  void price_update(const Layout& layout, const LayoutGroups& shapes, const LayerCosts& found, const Passes& passes,
+                    StepLosses& losses);
 };
 
 // Adds a chunk's layers to the stage that holds it.
@@ -262,91 +278,104 @@ void add_scaled(StepLosses& losses, const StepLosses& more, double factor) {
   }
 }
 
-struct Passes {
-  Seconds forward;
-  Seconds input;
-  Seconds weight;
-  void add(const LayerTime& time, double count) {
-    forward += count * time.forward;
-    input += count * (time.input + time.again);
-    weight += count * time.weight;
-  }
-};
-
 }  // namespace
 
-StepPrice StepModel::price(const Layout& layout) {
-  Impl& impl = *impl_;
-  const LayoutGroups shapes = layout_groups(layout, impl.machine.fabric);
-  const LayerCosts& found = impl.costs_of(layout, shapes);
-  const MachineRates& rates = impl.rates_of(layout.compute_type);
-  const ModelSpec& model = impl.workload.model;
-  impl.deal_layers(layout);
-  impl.price_stages(found);
-
-  // Of all stages together, one micro-batch.
-  StepPrice price;
-  const int pp = layout.pipeline;
-  const double micro_batches = static_cast<double>(layout.accumulation);
-  const double heads = 1.0 + static_cast<double>(model.multi_token_layers);
+// Losses of one micro-batch's way through all stages, and its passes' times.
+struct StepModel::Impl::Way {
   Passes passes;
-  StepLosses all{};
-  KindCounts counts = impl.before.back();
-  counts.at(impl.extra_kind) += static_cast<int>(model.multi_token_layers);
-  for (std::size_t kind = 0; kind < kKinds; ++kind) {
-    passes.add(found.layer[kind], counts[kind]);
-    add_scaled(all, found.layer[kind].losses, counts[kind]);
-  }
-  passes.add(found.embedding, 1.0);
-  passes.add(found.head, heads);
-  add_scaled(all, found.embedding.losses, 1.0);
-  add_scaled(all, found.head.losses, heads);
+  StepLosses losses{};
+};
 
-  // DualPipe: a rank works on a stage and its mirror image, half the micro-batches each.
-  const auto stage_total = [&](int stage) {
-    const Seconds own = impl.stages[static_cast<std::size_t>(stage)].total;
-    return layout.schedule == ScheduleKind::kDualPipe
-               ? 0.5 * (own + impl.stages[static_cast<std::size_t>(pp - 1 - stage)].total)
-               : own;
+StepModel::Impl::Way StepModel::Impl::way(const LayerCosts& found) const {
+  const ModelSpec& model = workload.model;
+  const double heads = 1.0 + static_cast<double>(model.multi_token_layers);
+  KindCounts counts = before.back();
+  counts.at(extra_kind) += static_cast<int>(model.multi_token_layers);
+  Way way;
+  const auto add = [&](const LayerTime& time, double count) {
+    way.passes.add(time, count);
+    add_scaled(way.losses, time.losses, count);
   };
-  Seconds slowest;
-  for (int stage = 0; stage < pp; ++stage) {
-    if (stage_total(stage) > slowest) {
-      slowest = stage_total(stage);
-      price.slowest_stage = stage;
-    }
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    add(found.layer[kind], counts[kind]);
   }
-  const StageTimes times{passes.forward, passes.input, passes.weight, slowest, pp};
-  const Seconds mean = times.sum() / pp;
-  StepLosses& losses = price.losses;
-  add_scaled(losses, all, micro_batches / pp);
-  losses[at(StepLoss::kImbalance)] = micro_batches * (slowest - mean);
-  losses[at(StepLoss::kBubble)] = bubble_time(layout.schedule, layout.chunks_per_stage, times);
-  // Megatron sends and receives at once; DeepSpeed's engine does one after the other.
-  const double turns = rates.sliced_transfer ? 2.0 : 4.0;
-  const Seconds pair = turns * (layout.overlap_pipeline ? kTransferLeft : 1.0) * found.transfer;
-  losses[at(StepLoss::kTransfer)] = (micro_batches * layout.chunks_per_stage + pp - 1.0) * pair;
+  add(found.embedding, 1.0);
+  add(found.head, heads);
+  return way;
+}
 
-  // Gradients and parameters: of the first stage, which ends last, and of the last, which holds the head.
-  const UpdatePricer updates(rates, *impl.groups, layout, shapes);
+// DualPipe: a rank works on a stage and its mirror image, half the micro-batches each.
+Seconds StepModel::Impl::rank_total(const Layout& layout, int stage) const {
+  const Seconds own = stages[static_cast<std::size_t>(stage)].total;
+  return layout.schedule == ScheduleKind::kDualPipe
+             ? 0.5 * (own + stages[static_cast<std::size_t>(layout.pipeline - 1 - stage)].total)
+             : own;
+}
+
+// Gradients and parameters: of the first stage, which ends last, and of the last, which holds the head.
+void StepModel::Impl::price_update(const Layout& layout, const LayoutGroups& shapes, const LayerCosts& found,
+                                   const Passes& passes, StepLosses& losses) {
+  const MachineRates& machine_rates = rates_of(layout.compute_type);
+  const UpdatePricer updates(machine_rates, *groups, layout, shapes);
   const auto parameters_of = [&](const Stage& stage) {
-    return rank_parameters(model, layout, stage.layers[0] + stage.layers[2], stage.layers[1] + stage.layers[3],
+    return rank_parameters(workload.model, layout, stage.layers[0] + stage.layers[2], stage.layers[1] + stage.layers[3],
                            stage.embeds, stage.has_head);
   };
-  const RankParameters first = parameters_of(impl.stages.front());
-  const RankParameters last = parameters_of(impl.stages.back());
+  // Of the first rank and the last; DualPipe's hold a stage and its mirror image.
+  const RankParameters front = parameters_of(stages.front());
+  const RankParameters back = parameters_of(stages.back());
+  const RankParameters both{front.dense + back.dense, front.experts + back.experts};
+  const bool mirrored = layout.schedule == ScheduleKind::kDualPipe && layout.pipeline > 1;
+  const RankParameters& first = mirrored ? both : front;
+  const RankParameters& last = mirrored ? both : back;
   const RankParameters& most = first.dense + first.experts >= last.dense + last.experts ? first : last;
-  const Seconds stage_forward = passes.forward / pp;
-  const UpdateTime update =
-      updates.step(layout.overlap_gradient_reduce ? first : most, {stage_forward, mean - stage_forward});
+  const auto micro_batches = static_cast<double>(layout.accumulation);
+  const Seconds mean = passes.sum() / layout.pipeline;
+  const Seconds forward = passes.forward / layout.pipeline;
+  const UpdateTime update = updates.step(layout.overlap_gradient_reduce ? first : most, {forward, mean - forward});
   losses[at(StepLoss::kGradient)] = update.gradient;
   losses[at(StepLoss::kParameter)] = update.parameter + micro_batches * updates.sharded(most, mean);
   losses[at(StepLoss::kOptimizer)] = update.optimizer;
   losses[at(StepLoss::kOffload)] = update.offload;
   if (layout.offload.activations || layout.offload.parameters) {
     const Bytes weights = from_si<Bytes>((most.dense + most.experts) * stored_bytes(layout.parameter_type));
-    losses[at(StepLoss::kOffload)] += micro_batches * offload_time(layout, rates, found.kept / pp, weights, mean);
+    losses[at(StepLoss::kOffload)] +=
+        micro_batches * offload_time(layout, machine_rates, found.kept / layout.pipeline, weights, mean);
   }
+}
+
+StepPrice StepModel::price(const Layout& layout) {
+  Impl& impl = *impl_;
+  const LayoutGroups shapes = layout_groups(layout, impl.machine.fabric);
+  const LayerCosts& found = impl.costs_of(layout, shapes);
+  impl.deal_layers(layout);
+  impl.price_stages(found);
+  const Impl::Way way = impl.way(found);
+
+  StepPrice price;
+  const int pp = layout.pipeline;
+  const auto micro_batches = static_cast<double>(layout.accumulation);
+  Seconds slowest;
+  for (int stage = 0; stage < pp; ++stage) {
+    if (impl.rank_total(layout, stage) > slowest) {
+      slowest = impl.rank_total(layout, stage);
+      price.slowest_stage = stage;
+    }
+  }
+  const MachineRates& rates = impl.rates_of(layout.compute_type);
+  const StageTimes times{way.passes.forward, way.passes.input, way.passes.weight, slowest, pp, micro_batches};
+  StepLosses& losses = price.losses;
+  add_scaled(losses, way.losses, micro_batches / pp);
+  losses[at(StepLoss::kImbalance)] = micro_batches * (slowest - times.sum() / pp);
+  losses[at(StepLoss::kBubble)] = bubble_time(layout.schedule, layout.chunks_per_stage, rates.post_validation, times);
+  // Megatron sends and receives at once; DeepSpeed's engine does one after the other.
+  const double turns = rates.sliced_transfer ? 2.0 : 4.0;
+  const Seconds pair = turns * (layout.overlap_pipeline ? kTransferLeft : 1.0) * found.transfer;
+  // Under zb-h2, zb-v and dualpipe a stage has other passes to work on while its transfers are under way.
+  const bool slack = layout.schedule == ScheduleKind::kZeroBubbleH2 || layout.schedule == ScheduleKind::kZeroBubbleV ||
+                     layout.schedule == ScheduleKind::kDualPipe;
+  losses[at(StepLoss::kTransfer)] = ((slack ? 0.0 : micro_batches * layout.chunks_per_stage) + pp - 1.0) * pair;
+  impl.price_update(layout, shapes, found, way.passes, losses);
 
   // A user's own run sets the scale of everything.
   for (Seconds& part : losses) {
@@ -354,7 +383,7 @@ StepPrice StepModel::price(const Layout& layout) {
     price.step_time += part;
   }
   const StackProfile& stack = impl.machine.stack;
-  const double spread = std::exp(model.experts ? std::max(stack.band, stack.band_experts) : stack.band);
+  const double spread = std::exp(impl.workload.model.experts ? std::max(stack.band, stack.band_experts) : stack.band);
   price.low = price.step_time / spread;
   price.high = price.step_time * spread;
   return price;

@@ -52,6 +52,71 @@ void leave_out(std::vector<FitRow>& rows, const StackLibrary& library, const Key
 
 void append(std::vector<double>& to, const std::vector<double>& more) { to.insert(to.end(), more.begin(), more.end()); }
 
+// Of rows under the fit that saw them.
+struct Fitted {
+  std::vector<double> all;  // dense ones
+  std::map<std::string, std::vector<double>> of_stack;
+  std::map<std::string, int> rows_of;
+  std::string newest;  // year
+};
+
+Fitted fitted_residuals(std::vector<FitRow>& rows, const StackLibrary& library) {
+  Fitted fitted;
+  for (FitRow& row : rows) {
+    ++fitted.rows_of[row.stack];
+    fitted.newest = std::max(fitted.newest, std::to_string(row.row->run.year));
+    std::vector<double>& of_stack = fitted.of_stack[row.stack];
+    if (!row.row->moe()) {
+      const double value = residual(row, library.stacks.at(row.stack));
+      fitted.all.push_back(value);
+      of_stack.push_back(value);
+    }
+  }
+  return fitted;
+}
+
+// Of rows under fits that had not seen them.
+struct Unseen {
+  std::vector<double> groups;    // whose stack was known from other groups
+  std::vector<double> experts;   // the same of models with experts
+  std::vector<double> sources;   // whose source was left out
+  std::vector<double> anchored;  // the same about the source's median
+};
+
+Unseen unseen_residuals(std::vector<FitRow>& rows, const StackLibrary& library) {
+  Unseen unseen;
+  leave_out(
+      rows, library, [](const FitRow& row) { return row.row->run.group; },
+      [&](const std::vector<double>& residuals, bool own, bool moe) {
+        if (moe || own) {
+          append(moe ? unseen.experts : unseen.groups, residuals);
+        }
+      });
+  leave_out(
+      rows, library, [](const FitRow& row) { return row.row->run.source_key; },
+      [&](const std::vector<double>& residuals, bool, bool) {
+        // Each source counts alike, however many rows it has.
+        constexpr std::size_t kOfEach = 8;
+        const std::size_t step = std::max<std::size_t>(1, residuals.size() / kOfEach);
+        const double middle = median(residuals);
+        for (std::size_t i = 0; i < residuals.size(); i += step) {
+          unseen.sources.push_back(residuals[i]);
+          unseen.anchored.push_back(residuals[i] - middle);
+        }
+      });
+  return unseen;
+}
+
+void set_bands(StackProfile& profile, const std::vector<double>& own, const std::vector<double>& all,
+               const Unseen& unseen) {
+  constexpr double kPooled = 6.0;
+  const auto count = static_cast<double>(own.size());
+  profile.band_fitted = (count * four_fifths(own) + kPooled * four_fifths(all)) / (count + kPooled);
+  profile.band = std::max(four_fifths(unseen.groups), profile.band_fitted);
+  profile.band_anchored = std::min(profile.band, four_fifths(unseen.anchored));
+  profile.band_experts = std::max(profile.band, four_fifths(unseen.experts));
+}
+
 }  // namespace
 
 StackLibrary fit_with_bands(const std::vector<ThroughputCase>& cases) {
@@ -62,62 +127,18 @@ StackLibrary fit_with_bands(const std::vector<ThroughputCase>& cases) {
     }
   }
   StackLibrary library = fit_stacks(rows);
-  std::vector<double> all;
-  std::map<std::string, std::vector<double>> of_stack;
-  std::map<std::string, int> rows_of;
-  std::string newest;
-  for (FitRow& row : rows) {
-    ++rows_of[row.stack];
-    newest = std::max(newest, std::to_string(row.row->run.year));
-    const double value = residual(row, library.stacks.at(row.stack));
-    if (!row.row->moe()) {
-      all.push_back(value);
-      of_stack[row.stack].push_back(value);
-    }
-  }
-  std::vector<double> others;
-  std::vector<double> experts;
-  leave_out(
-      rows, library, [](const FitRow& row) { return row.row->run.group; },
-      [&](const std::vector<double>& residuals, bool own, bool moe) {
-        if (moe) {
-          append(experts, residuals);
-        } else if (own) {
-          append(others, residuals);
-        }
-      });
-  std::vector<double> borrowed;
-  std::vector<double> anchored;
-  leave_out(
-      rows, library, [](const FitRow& row) { return row.row->run.source_key; },
-      [&](const std::vector<double>& residuals, bool, bool) {
-        // Each source counts alike, however many rows it has.
-        constexpr std::size_t kOfEach = 8;
-        const std::size_t step = std::max<std::size_t>(1, residuals.size() / kOfEach);
-        const double middle = median(residuals);
-        for (std::size_t i = 0; i < residuals.size(); i += step) {
-          borrowed.push_back(residuals[i]);
-          anchored.push_back(residuals[i] - middle);
-        }
-      });
-  const double pooled = four_fifths(all);
-  const double other = four_fifths(others);
+  const Fitted fitted = fitted_residuals(rows, library);
+  const Unseen unseen = unseen_residuals(rows, library);
   for (auto& [name, profile] : library.stacks) {
-    constexpr double kPooled = 6.0;
-    const std::vector<double>& own = of_stack[name];
-    const auto count = static_cast<double>(own.size());
-    profile.band_fitted = (count * four_fifths(own) + kPooled * pooled) / (count + kPooled);
-    profile.band = std::max(other, profile.band_fitted);
-    profile.band_anchored = std::min(profile.band, four_fifths(anchored));
-    profile.band_experts = std::max(profile.band, four_fifths(experts));
-    profile.provenance = "fitted to " + std::to_string(rows_of.at(name)) + kProvenance;
+    set_bands(profile, fitted.of_stack.at(name), fitted.all, unseen);
+    profile.provenance = "fitted to " + std::to_string(fitted.rows_of.at(name)) + kProvenance;
   }
   for (auto& [name, profile] : library.families) {
-    profile.band = four_fifths(borrowed);
+    profile.band = four_fifths(unseen.sources);
     profile.band_fitted = profile.band;
-    profile.band_anchored = four_fifths(anchored);
-    profile.band_experts = std::max(profile.band, four_fifths(experts));
-    profile.date = newest;
+    profile.band_anchored = four_fifths(unseen.anchored);
+    profile.band_experts = std::max(profile.band, four_fifths(unseen.experts));
+    profile.date = fitted.newest;
     profile.software = "any";
     profile.provenance = "mean that the fitted profiles lean on; " + std::to_string(rows.size()) + kProvenance;
   }

@@ -122,6 +122,7 @@ SoftwareWords software_of(const PublishedRun& run, const std::string& generation
                      (contains(words, "torchtitan") && !contains(words, "compile"));
   software.fused = !unfused && !eager;
   software.sliced_transfer = !contains(words, "deepspeed") && !contains(words, "bloom") && !contains(words, "vtrain");
+  software.post_validation = contains(words, "zero-bubble") || contains(words, "zero bubble");
   // Megatron-LM from early 2022 on; DeepSpeed and autograd add in a kernel of their own.
   software.fused_accumulation =
       software.fused || (software.kind == "megatron" && software.sliced_transfer && run.year >= 2022);

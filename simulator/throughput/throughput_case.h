@@ -25,6 +25,7 @@ struct SoftwareWords {
   AttentionKernel attention = AttentionKernel::kCudnn;
   bool fused = true;
   bool sliced_transfer = true;
+  bool post_validation = false;
   bool fused_accumulation = true;
 };
 

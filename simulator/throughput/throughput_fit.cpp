@@ -107,10 +107,7 @@ std::map<std::string, StackRows> by_stack(const std::vector<FitRow>& rows) {
     profile.date = std::max(profile.date, std::to_string(software.year));
     profile.software = software.kind;
     profile.generation = software.generation;
-    profile.attention = software.attention;
-    profile.fused = software.fused;
-    profile.sliced_transfer = software.sliced_transfer;
-    profile.fused_accumulation = software.fused_accumulation;
+    take_habits(software, profile);
     const std::string& source = row.row->run.source_key;
     const std::string& group = row.row->run.group;
     if (std::find(profile.groups.begin(), profile.groups.end(), group) == profile.groups.end()) {

@@ -43,6 +43,15 @@ Seconds UpdatePricer::hidden(Seconds spent, double bytes, Seconds window) const 
   return max(last, spent - rates_.overlap * min(spent, window));
 }
 
+// A rank and the one at the pipeline's other end that holds the same two stages.
+GroupShape UpdatePricer::mirrors() const {
+  GroupShape shape = shapes_.pipeline;
+  shape.count = {2, 1};
+  shape.stride[0] *= layout_.pipeline - 1;
+  shape.per_node = shape.per_node >= layout_.pipeline ? 2 : 1;
+  return shape;
+}
+
 UpdateTime UpdatePricer::step(const RankParameters& parameters, const UpdateWindows& windows) const {
   const double gradient = bytes_of(layout_.gradient_type);
   const double parameter = bytes_of(layout_.parameter_type == DataType::kFp32 ? DataType::kFp32 : DataType::kBf16);
@@ -57,6 +66,13 @@ UpdateTime UpdatePricer::step(const RankParameters& parameters, const UpdateWind
   if (layout_.zero_stage >= 1) {
     owned = parameters.dense / static_cast<double>(std::max<std::int64_t>(1, shapes_.shard.size())) +
             parameters.experts / static_cast<double>(std::max<std::int64_t>(1, shapes_.expert_data.size()));
+  }
+  if (layout_.schedule == ScheduleKind::kDualPipe && layout_.pipeline > 1) {
+    // Between the two halves of the data-parallel reduction, when each rank holds its share of the sum.
+    const double share =
+        parameters.dense / static_cast<double>(std::max<std::int64_t>(1, shapes_.data.size())) +
+        parameters.experts / static_cast<double>(std::max<std::int64_t>(1, shapes_.expert_data.size()));
+    time.gradient += collective(CollectiveOp::kAllReduce, gradient * share, mirrors());
   }
   if (layout_.zero_stage == 1 || layout_.zero_stage == 2) {
     const Seconds spent = collective(CollectiveOp::kAllGather, parameter * parameters.dense, shapes_.shard) +

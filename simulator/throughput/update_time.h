@@ -8,6 +8,7 @@
 //   ZeRO 2   holds a share of the gradients only: a reduce-scatter per micro-batch, hidden as ZeRO 3's
 //   ZeRO 3   per micro-batch two gathers and a reduce-scatter, hidden behind its compute but for the stack's overlap:
 //            max(compute, communication) + (1 - o) min(compute, communication)
+//   dualpipe its share of the gradients summed with the rank's mirror image, which holds the same two stages
 //   offload  optimizer: gradients down, parameters up, over PCIe, and the host's update at its memory's speed
 // Source: Rajbhandari et al. 2020 (ZeRO), Zhao et al. 2023 (FSDP); byte counts: Adam in mixed precision.
 #pragma once
@@ -47,6 +48,7 @@ class UpdatePricer {
  private:
   Seconds collective(CollectiveOp op, double bytes, const GroupShape& group) const;
   Seconds reduce(double bytes, const GroupShape& group) const;
+  GroupShape mirrors() const;
   Seconds hidden(Seconds spent, double bytes, Seconds window) const;
 
   const MachineRates& rates_;
