@@ -30,7 +30,8 @@ struct Hazard {
   Ranged<Seconds> detection;    // of the explicit ones
   Ranged<Seconds> silent_detection;
 
-  std::int64_t nodes_down = 0;           // that one event takes out unless a process restart mends it; 0: software
+  bool whole_job = false;       // hits every rank (storage, scheduler, software): no node or replica is left out
+  std::int64_t nodes_down = 0;  // that one event takes out unless a process restart mends it; 0: software
   Ranged<double> process_restart_share;  // of its events, mended by restarting processes on the same nodes
   // Of the events that take nodes out, those after which every lost shard still has a copy in another node's memory
   // (peer_copies.h, or the fault domains and the layout).

@@ -80,6 +80,7 @@ struct JobModel {
   std::int64_t gpus_per_node = 8;
   Seconds step_time;  // undisturbed
   double tokens_per_step = 0.0;
+  Seconds length = from_si<Seconds>(54.0 * 86400.0);  // of work: what is lost where the job must begin again
 
   Ranged<double> fleet_factor = exactly(1.0);  // scales all rates together: whole fleets lie apart
   std::vector<Hazard> hazards;

@@ -1,6 +1,6 @@
 // How long a node that left the job is away: log-normal, truncated.
 //
-//   ln t ~ Normal(ln median, sigma), redrawn as `longest` where longer.   mean = E[min(t, longest)]
+//   ln t ~ Normal(ln median, sigma), cut at `longest`   mean = E[min(t, longest)]
 //
 // Source: InfiniteHBD-Trace, 584 repairs: median 20.4 h, mean 132.8 h; mu = 2.71 (ln h), sigma = 2.52.
 #pragma once
