@@ -156,6 +156,7 @@ PublishedDetector read_detector(ObjectReader& reader) {
   detector.coverage = share(reader, "coverage");
   detector.overhead = share(reader, "overhead");
   detector.false_alarms = rate_of(reader, "false_alarms", Exposure::kJob);
+  detector.alarm_cost = quantity<Seconds>(reader, "alarm_cost");
   detector.latency = quantity<Seconds>(reader, "latency");
   return detector;
 }
@@ -165,7 +166,10 @@ PublishedRecovery read_recovery(ObjectReader reader) {
   recovery.detect_explicit = quantity<Seconds>(reader, "detect_explicit");
   recovery.hang_timeout = positive<Seconds>(reader, "hang_timeout");
   recovery.schedule = quantity<Seconds>(reader, "schedule");
+  recovery.spare_join = quantity<Seconds>(reader, "spare_join");
+  recovery.provision = quantity<Seconds>(reader, "provision");
   recovery.process_start = quantity<Seconds>(reader, "process_start");
+  recovery.in_process = quantity<Seconds>(reader, "in_process");
   reader.for_each_object("communicator_init", [&](ObjectReader& entry) {
     InitTime init;
     init.gpus = entry.integer("gpus", 1);
@@ -180,6 +184,9 @@ PublishedRecovery read_recovery(ObjectReader reader) {
   }
   recovery.warm_up = quantity<Seconds>(reader, "warm_up");
   recovery.restart_log_sigma = share(reader, "restart_log_sigma", kMostSigma);
+  recovery.replica_stall = quantity<Seconds>(reader, "replica_stall");
+  recovery.replica_rebuild = quantity<Seconds>(reader, "replica_rebuild");
+  recovery.reshard = quantity<Seconds>(reader, "reshard");
   recovery.planned_stops = rate_of(reader, "planned_stops", Exposure::kJob);
   recovery.hot_spares = share(reader, "hot_spares");
   reader.finish();
@@ -194,6 +201,7 @@ PublishedStorage read_storage(ObjectReader reader) {
   storage.blocking = quantity<Seconds>(reader, "blocking");
   storage.host_link = positive<BytesPerSecond>(reader, "host_link");
   storage.host_link_share = share(reader, "host_link_share");
+  storage.unusable = share(reader, "unusable");
   if (!(storage.host_link_share.low > 0.0)) {
     reader.fail("host_link_share", "must be more than 0");
   }
@@ -206,6 +214,10 @@ PublishedStragglers read_stragglers(ObjectReader reader) {
   stragglers.slow_nodes = share(reader, "slow_nodes");
   stragglers.slowdown = share(reader, "slowdown", 10.0);
   stragglers.speed_spread = share(reader, "speed_spread");
+  stragglers.measured_gpus = reader.integer("measured_gpus", 1);
+  stragglers.episodes = rate_of(reader, "episodes", Exposure::kJob);
+  stragglers.episode_duration = quantity<Seconds>(reader, "episode_duration");
+  stragglers.episode_slowdown = share(reader, "episode_slowdown", 10.0);
   reader.finish();
   return stragglers;
 }

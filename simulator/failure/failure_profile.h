@@ -105,6 +105,7 @@ struct PublishedDetector {
   Published<double> coverage;
   Published<double> overhead;
   Published<PerSecond> false_alarms;  // of the job
+  Published<Seconds> alarm_cost;      // of looking into one
   Published<Seconds> latency;
 };
 
@@ -116,11 +117,17 @@ struct InitTime {
 struct PublishedRecovery {
   Published<Seconds> detect_explicit;
   Published<Seconds> hang_timeout;          // when a silent stop is seen
-  Published<Seconds> schedule;              // evict, find a node, start processes
-  Published<Seconds> process_start;         // in place, on the same nodes
+  Published<Seconds> schedule;              // evict, find other nodes
+  Published<Seconds> spare_join;            // the same with a hot spare
+  Published<Seconds> provision;             // a node from elsewhere where spares have run out
+  Published<Seconds> process_start;
+  Published<Seconds> in_process;            // abort and reset inside living processes
   std::vector<InitTime> communicator_init;  // by scale, ascending; log-log between, linear in GPUs beyond
   Published<Seconds> warm_up;               // first step: compilation, caches, data
   Published<double> restart_log_sigma;      // of the whole restart: heavy tail
+  Published<Seconds> replica_stall;         // everyone waits while a replica is dropped
+  Published<Seconds> replica_rebuild;       // until it is back
+  Published<Seconds> reshard;               // to another layout, on top of a restart
   Published<PerSecond> planned_stops;       // of the job: announced, saved before
   Published<double> hot_spares;             // share of nodes
 };
@@ -132,12 +139,17 @@ struct PublishedStorage {
   Published<Seconds> blocking;          // of a save: planning and barriers, on top of the copy to host memory
   Published<double> host_link_share;    // of the host link's bandwidth that the copy reaches
   Published<BytesPerSecond> host_link;  // where the accelerator's file has none
+  Published<double> unusable;           // share of loads that find the newest save unusable
 };
 
 struct PublishedStragglers {
-  Published<double> slow_nodes;    // share of nodes at any time
-  Published<double> slowdown;      // of such a node's steps, over 1: 0.1 is 10 % longer
-  Published<double> speed_spread;  // standard deviation over mean between devices
+  Published<double> slow_nodes;        // share of nodes at any time
+  Published<double> slowdown;          // of such a node's steps, over 1: 0.1 is 10 % longer
+  Published<double> speed_spread;      // standard deviation over mean between devices, thermal and by manufacture
+  std::int64_t measured_gpus = 1;      // whose slowest one is in step times already
+  Published<PerSecond> episodes;       // of the job: flapping links, throttling
+  Published<Seconds> episode_duration;
+  Published<double> episode_slowdown;
 };
 
 struct FailureProfile {

@@ -3,7 +3,8 @@
 //   node          a host with GPUs; nodes of a job are those of its first ranks, in rank order
 //   rack          hosts on one NVLink domain, where that spans several; else consecutive ones, as many as the failure
 //                 profile has in a rack
-//   leaf          hosts with a back-end NIC whose only way out is this leaf switch. With a NIC on every rail a host is in
+//   leaf          hosts with a back-end NIC whose only way out is this leaf switch. With a NIC on every rail a host is
+//   in
 //                 as many of these as it has rails; NICs cabled to two leaves are in none
 //   power domain  consecutive hosts, as many as the profile says: no graph shows power
 //
@@ -48,9 +49,9 @@ class FaultDomains {
   void take_leaves(const Cluster& cluster);
   Groups consecutive(std::int64_t size) const;
 
-  std::vector<std::int32_t> all_;           // 0 .. nodes - 1
+  std::vector<std::int32_t> all_;  // 0 .. nodes - 1
   std::vector<std::int32_t> node_of_rank_;
-  std::vector<std::int32_t> job_node_;      // by NodeId: its place among the job's nodes, or -1
+  std::vector<std::int32_t> job_node_;  // by NodeId: its place among the job's nodes, or -1
   Groups racks_;
   Groups leaves_;
   Groups power_;

@@ -169,8 +169,9 @@ CheckpointSize checkpoint_size(const ModelSpec& model, const Layout& layout, Opt
   const double ranks_of_stage = static_cast<double>(layout.ranks()) / layout.pipeline;
   for (const StageElements& stage : stage_elements(model, layout)) {
     const bool whole = layout.zero_stage < 3;
-    const double held = stage.dense * (bytes.parameter / (whole ? 1.0 : shards) + bytes.optimizer / shards) +
-                        stage.expert * (bytes.parameter / (whole ? 1.0 : expert_shards) + bytes.optimizer / expert_shards);
+    const double held =
+        stage.dense * (bytes.parameter / (whole ? 1.0 : shards) + bytes.optimizer / shards) +
+        stage.expert * (bytes.parameter / (whole ? 1.0 : expert_shards) + bytes.optimizer / expert_shards);
     const double saved = bytes.all() * (stage.dense / holders + stage.expert / expert_holders);
     size.largest_held = max(size.largest_held, from_si<Bytes>(held));
     size.largest_saved = max(size.largest_saved, from_si<Bytes>(saved));
@@ -179,8 +180,9 @@ CheckpointSize checkpoint_size(const ModelSpec& model, const Layout& layout, Opt
   return size;
 }
 
-CheckpointTimes checkpoint_times(const CheckpointSize& size, const FaultDomains& domains, const PublishedStorage& storage,
-                                 const FrontEnd& front_end, const Accelerator* accelerator, BytesPerSecond network) {
+CheckpointTimes checkpoint_times(const CheckpointSize& size, const FaultDomains& domains,
+                                 const PublishedStorage& storage, const FrontEnd& front_end,
+                                 const Accelerator* accelerator, BytesPerSecond network) {
   const bool known_link = accelerator != nullptr && accelerator->host_link_bandwidth.has_value();
   const Published<double>& share = storage.host_link_share;
   const auto copy = [&](Bytes bytes) -> Ranged<Seconds> {
@@ -198,9 +200,9 @@ CheckpointTimes checkpoint_times(const CheckpointSize& size, const FaultDomains&
   times.blocking = sum(plan, copy(size.largest_saved));
   times.write = slower(over(size.state.si(), storage.write, front_end.storage.si()), through_node(saved_of_node));
   const Ranged<Seconds> passed_on = exact(domains.nodes() > 1 ? size.largest_held.si() : 0.0, network.si());
-  times.load_storage =
-      sum(sum(slower(over(size.state.si(), storage.read, front_end.storage.si()), through_node(saved_of_node)), passed_on),
-          copy(size.largest_held));
+  times.load_storage = sum(
+      sum(slower(over(size.state.si(), storage.read, front_end.storage.si()), through_node(saved_of_node)), passed_on),
+      copy(size.largest_held));
   times.load_storage_everyone =
       sum(slower(over(size.held.si(), storage.read, front_end.storage.si()), through_node(size.held.si() / nodes)),
           copy(size.largest_held));
@@ -220,8 +222,8 @@ StateCopies::StateCopies(const ModelSpec& model, const Layout& layout, const Fau
     copies_ = std::min(copies_, expert_data_ranks(layout) / expert_shards);
   }
   const std::int64_t dense = std::int64_t{layout.pipeline} * layout.tensor * shards;
-  const std::int64_t expert = experts ? std::int64_t{layout.pipeline} * layout.expert * layout.expert_tensor * expert_shards
-                                      : 0;
+  const std::int64_t expert =
+      experts ? std::int64_t{layout.pipeline} * layout.expert * layout.expert_tensor * expert_shards : 0;
   holders_.resize(static_cast<std::size_t>(dense + expert));
   shards_.resize(static_cast<std::size_t>(domains.nodes()));
   const auto hold = [&](std::int64_t shard, std::int32_t node) {

@@ -35,7 +35,7 @@ struct CheckpointSize {
   Bytes state;         // each value once
   Bytes largest_held;  // of one rank
   Bytes largest_saved;
-  Bytes held;          // of all ranks together
+  Bytes held;  // of all ranks together
 };
 
 // Throws Error for a layout that doesn't divide the model, as Mesh and tensor_sharding do.
@@ -50,8 +50,9 @@ struct CheckpointTimes {
 };
 
 // network: of a rank, to other nodes.
-CheckpointTimes checkpoint_times(const CheckpointSize& size, const FaultDomains& domains, const PublishedStorage& storage,
-                                 const FrontEnd& front_end, const Accelerator* accelerator, BytesPerSecond network);
+CheckpointTimes checkpoint_times(const CheckpointSize& size, const FaultDomains& domains,
+                                 const PublishedStorage& storage, const FrontEnd& front_end,
+                                 const Accelerator* accelerator, BytesPerSecond network);
 
 // Copies of the state on the job's devices, and after which failures one is left.
 class StateCopies {
