@@ -133,7 +133,7 @@ PublishedCorruption read_corruption(ObjectReader reader) {
   corruption.memory_errors_stop = share(reader, "memory_errors_stop");
   corruption.memory_errors_missed = share(reader, "memory_errors_missed");
   corruption.altitude_factor = reader.number("altitude_factor", 0.1, 100.0);
-  corruption.compute_checksums = reader.boolean("compute_checksums");
+  corruption.compute_checksums = share(reader, "compute_checksums");
   ObjectReader values = reader.object("values");
   corruption.values.zeroed = values.number("zeroed", 0.0, 1.0);
   corruption.values.bit_flip = values.number("bit_flip", 0.0, 1.0);
@@ -152,7 +152,9 @@ PublishedCorruption read_corruption(ObjectReader reader) {
 
 PublishedDetector read_detector(ObjectReader& reader) {
   PublishedDetector detector;
-  detector.kind = reader.text("kind");
+  detector.kind =
+      reader.one_of("kind", {DetectorKind::kLossSpike, DetectorKind::kGradientNorm, DetectorKind::kReplicaHash,
+                             DetectorKind::kGemmChecksum, DetectorKind::kReexecution});
   detector.coverage = share(reader, "coverage");
   detector.overhead = share(reader, "overhead");
   detector.false_alarms = rate_of(reader, "false_alarms", Exposure::kJob);

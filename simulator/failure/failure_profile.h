@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/plan/recovery_policy.h"
 #include "core/units/quantity.h"
 #include "simulator/failure/failure_rate.h"
 
@@ -97,13 +98,13 @@ struct PublishedCorruption {
   Published<double> memory_errors_missed;  // stored-bit errors that ECC doesn't flag, per uncorrectable one
   double altitude_factor = 1.0;            // of neutron flux over sea level: sensitivity only
   ValueModel values;
-  bool compute_checksums = false;  // the accelerator checks its own products
+  Published<double> compute_checksums;  // the accelerator checks its own products
 };
 
 struct PublishedDetector {
-  std::string kind;  // "loss_spike", ...
-  Published<double> coverage;
-  Published<double> overhead;
+  DetectorKind kind = DetectorKind::kLossSpike;
+  Published<double> coverage;         // of what it can see at all (detector.h)
+  Published<double> overhead;         // of the step
   Published<PerSecond> false_alarms;  // of the job
   Published<Seconds> alarm_cost;      // of looking into one
   Published<Seconds> latency;
@@ -116,10 +117,10 @@ struct InitTime {
 
 struct PublishedRecovery {
   Published<Seconds> detect_explicit;
-  Published<Seconds> hang_timeout;          // when a silent stop is seen
-  Published<Seconds> schedule;              // evict, find other nodes
-  Published<Seconds> spare_join;            // the same with a hot spare
-  Published<Seconds> provision;             // a node from elsewhere where spares have run out
+  Published<Seconds> hang_timeout;  // when a silent stop is seen
+  Published<Seconds> schedule;      // evict, find other nodes
+  Published<Seconds> spare_join;    // the same with a hot spare
+  Published<Seconds> provision;     // a node from elsewhere where spares have run out
   Published<Seconds> process_start;
   Published<Seconds> in_process;            // abort and reset inside living processes
   std::vector<InitTime> communicator_init;  // by scale, ascending; log-log between, linear in GPUs beyond
@@ -143,11 +144,11 @@ struct PublishedStorage {
 };
 
 struct PublishedStragglers {
-  Published<double> slow_nodes;        // share of nodes at any time
-  Published<double> slowdown;          // of such a node's steps, over 1: 0.1 is 10 % longer
-  Published<double> speed_spread;      // standard deviation over mean between devices, thermal and by manufacture
-  std::int64_t measured_gpus = 1;      // whose slowest one is in step times already
-  Published<PerSecond> episodes;       // of the job: flapping links, throttling
+  Published<double> slow_nodes;    // share of nodes at any time
+  Published<double> slowdown;      // of such a node's steps, over 1: 0.1 is 10 % longer
+  Published<double> speed_spread;  // standard deviation over mean between devices, thermal and by manufacture
+  std::int64_t measured_gpus = 1;  // whose slowest one is in step times already
+  Published<PerSecond> episodes;   // of the job: flapping links, throttling
   Published<Seconds> episode_duration;
   Published<double> episode_slowdown;
 };

@@ -168,12 +168,20 @@ CheckpointSize checkpoint_size(const ModelSpec& model, const Layout& layout, Opt
   const double expert_shards = layout.zero_stage >= 1 ? expert_holders : 1.0;
   const double ranks_of_stage = static_cast<double>(layout.ranks()) / layout.pipeline;
   for (const StageElements& stage : stage_elements(model, layout)) {
-    const bool whole = layout.zero_stage < 3;
-    const double held =
-        stage.dense * (bytes.parameter / (whole ? 1.0 : shards) + bytes.optimizer / shards) +
-        stage.expert * (bytes.parameter / (whole ? 1.0 : expert_shards) + bytes.optimizer / expert_shards);
+    const double whole =
+        layout.zero_stage < 3 ? stage.dense + stage.expert : stage.dense / shards + stage.expert / expert_shards;
+    const double reduced =
+        layout.zero_stage < 2 ? stage.dense + stage.expert : stage.dense / shards + stage.expert / expert_shards;
+    const double weights = bytes.parameter * whole;
+    const double moments = bytes.optimizer * (stage.dense / shards + stage.expert / expert_shards);
     const double saved = bytes.all() * (stage.dense / holders + stage.expert / expert_holders);
-    size.largest_held = max(size.largest_held, from_si<Bytes>(held));
+    const double held = weights + moments;
+    if (held > size.largest_held.si()) {
+      size.largest_held = from_si<Bytes>(held);
+      size.weights = from_si<Bytes>(weights);
+      size.optimizer = from_si<Bytes>(moments);
+      size.gradients = from_si<Bytes>(stored_bytes(layout.gradient_type) * reduced);
+    }
     size.largest_saved = max(size.largest_saved, from_si<Bytes>(saved));
     size.held += from_si<Bytes>(held * ranks_of_stage);
   }

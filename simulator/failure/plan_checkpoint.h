@@ -36,6 +36,10 @@ struct CheckpointSize {
   Bytes largest_held;  // of one rank
   Bytes largest_saved;
   Bytes held;  // of all ranks together
+  // Of the rank that holds most: what is saved of it, and its gradients, which aren't.
+  Bytes weights;
+  Bytes optimizer;
+  Bytes gradients;
 };
 
 // Throws Error for a layout that doesn't divide the model, as Mesh and tensor_sharding do.

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "simulator/failure/optimal_interval.h"
+#include "simulator/failure/corruption_sites.h"
 
 namespace trainyard::simulator {
 
@@ -316,8 +316,34 @@ class Resolution {
     corruption.stored_bits = {missed(published.memory_errors.value, published.memory_errors_missed.value),
                               missed(published.memory_errors.low, published.memory_errors_missed.low),
                               missed(published.memory_errors.high, published.memory_errors_missed.high)};
-    corruption.values = {published.values.zeroed, published.values.bit_flip, published.values.not_finite,
-                         published.values.single_bit};
+    ComputeErrorValues values;
+    values.zeroed = published.values.zeroed;
+    values.flipped = published.values.bit_flip;
+    values.not_finite = published.values.not_finite;
+    values.single_bit = published.values.single_bit;
+    corruption.checksum_coverage = ranged(published.compute_checksums);
+    corruption.sites = training_sites(memory(), values);
+    for (const PublishedDetector& detector : profile_.detectors) {
+      corruption.detectors.push_back({detector.kind, ranged(detector.coverage), ranged(detector.overhead),
+                                      ranged(detector.false_alarms), ranged(detector.alarm_cost),
+                                      ranged(detector.latency)});
+    }
+  }
+
+  TrainingMemory memory() const {
+    const Layout& layout = input_.layout;
+    TrainingMemory memory;
+    memory.weights = result_.size.weights;
+    memory.optimizer = result_.size.optimizer;
+    memory.gradients = result_.size.gradients;
+    memory.activations = input_.activations;
+    memory.weight_type = layout.parameter_type;
+    memory.activation_type = layout.compute_type;
+    memory.gradient_type = layout.gradient_type;
+    memory.optimizer_type = layout.optimizer_type;
+    memory.communication_type = layout.communication_type;
+    memory.master_weights = stored_bytes(layout.parameter_type) < stored_bytes(DataType::kFp32);
+    return memory;
   }
 
   const FailureProfile& profile_;

@@ -57,6 +57,7 @@ struct JobInput {
   FrontEnd front_end;
   const Accelerator* accelerator = nullptr;  // none: a machine of CPUs
   BytesPerSecond network;                    // of a rank, to other nodes; 0: one node
+  Bytes activations;                         // of a rank, at their most: what corruption can hit besides the state
   Seconds step_time;
   RecoveryPolicy policy;
   CheckpointPolicy checkpoint;

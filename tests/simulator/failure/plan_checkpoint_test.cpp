@@ -182,7 +182,7 @@ TEST(ProfileResolution, LlamaOnSixteenThousand) {
   EXPECT_NEAR(total.si(), 420.0, 30.0);
   EXPECT_NEAR(resolved.times.write.value.si(), 56.8, 0.2);  // 5.68 TB at 100 GB/s
   EXPECT_GT(resolved.times.load_storage_everyone.value, 3.0 * resolved.times.load_storage.value);
-  EXPECT_NO_THROW(validate(resolved.job));
+
   // 514 FIT x 16,384: one compute error in 4.9 days.
   EXPECT_NEAR(1.0 / resolved.job.corruption.compute_errors.value.si() / 86400.0, 4.95, 0.05);
 }
