@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/document/json_document.h"
+#include "core/document/object_reader.h"
 #include "core/document/text_match.h"
 #include "core/model/layer_shape.h"
 #include "core/model/model_flops.h"
@@ -231,15 +233,18 @@ std::vector<ThroughputCase> make_cases(const std::vector<PublishedRun>& runs, co
   return cases;
 }
 
-ThroughputExclusions shipped_throughput_exclusions() {
-  // Notes to published/throughput.json and its own flags; docs/cost_model.md.
-  return {
-      {"mbridge-26.02.01-llama3-70b-gb300-64-mxfp8-gbs256", "stated without interleaving, runs as with"},
-      {"mbridge-26.02.01-llama3-70b-gb300-64-nvfp4-gbs256", "stated as not sharded, which doesn't fit its memory"},
-      {"dgxc-v25.05.05-deepseek-v3-bf16-gb200-128", "early release, a third of later ones' speed"},
-      {"dgxc-v25.05.05-deepseek-v3-bf16-gb200-256", "early release, a third of later ones' speed"},
-      {"dgxc-v25.05.05-deepseek-v3-bf16-gb200-512", "early release, a third of later ones' speed"},
-  };
+ThroughputExclusions parse_throughput_exclusions(const std::string& text, const std::string& where) {
+  ObjectReader root = parse_json_object(text, where);
+  root.document("throughput_exclusions", 1);
+  ThroughputExclusions exclusions;
+  root.for_each_object("rows", [&](ObjectReader& entry) {
+    const std::string reason = entry.text("reason");
+    for (const std::string& id : entry.texts("ids")) {
+      exclusions[id] = reason;
+    }
+  });
+  root.finish();
+  return exclusions;
 }
 
 }  // namespace trainyard::simulator

@@ -51,7 +51,8 @@ struct ThroughputCase {
 // id -> why the row is kept out of fits and summaries.
 using ThroughputExclusions = std::map<std::string, std::string>;
 
-ThroughputExclusions shipped_throughput_exclusions();
+ThroughputExclusions parse_throughput_exclusions(const std::string& text, const std::string& where);
+ThroughputExclusions shipped_throughput_exclusions();  // models/published/throughput_exclusions.json
 
 ThroughputCase make_case(const PublishedRun& run, const ThroughputExclusions& exclusions);
 std::vector<ThroughputCase> make_cases(const std::vector<PublishedRun>& runs, const ThroughputExclusions& exclusions);

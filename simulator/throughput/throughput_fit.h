@@ -29,6 +29,7 @@ class CasePricer {
   // Half the log range of what open knobs may mean; 0 where all is stated.
   double spread(const StackProfile& stack);
   StepPrice price(const StackProfile& stack, Layout* chosen = nullptr);
+  bool moe() const { return row_->moe(); }
 
  private:
   const ThroughputCase* row_;
