@@ -75,15 +75,34 @@ std::int64_t negative_binomial_quantile(double mean, double shape, double quanti
                      limit_of(mean, std::sqrt(mean * (1.0 + mean / shape))));
 }
 
-double negative_binomial_above(double mean, double shape, std::int64_t count) {
+// One pass over 0..c: E[(N - c)+] = mean - c + sum over i <= c of (c - i) P(i).
+Excess negative_binomial_excess(double mean, double shape, std::int64_t c) {
+  if (mean <= 0.0) {
+    return {};
+  }
   const bool poisson = !std::isfinite(shape);
   double log_term = poisson ? -mean : log_negative_binomial_none(mean, shape);
-  double sum = std::exp(log_term);
-  for (std::int64_t i = 0; i < count; ++i) {
+  double sum = 0.0;
+  double below = 0.0;
+  for (std::int64_t i = 0; i <= c; ++i) {
+    const double term = std::exp(log_term);
+    sum += term;
+    below += static_cast<double>(c - i) * term;
     log_term += std::log(poisson ? mean / static_cast<double>(i + 1) : negative_binomial_ratio(mean, shape, i));
-    sum += std::exp(log_term);
   }
-  return std::max(0.0, 1.0 - sum);
+  return {std::max(0.0, 1.0 - sum), std::max(0.0, mean - static_cast<double>(c) + below)};
+}
+
+double negative_binomial_point(double mean, double shape, std::int64_t c) {
+  if (c < 0 || mean <= 0.0) {
+    return c == 0 ? 1.0 : 0.0;
+  }
+  const auto n = static_cast<double>(c);
+  if (!std::isfinite(shape)) {
+    return std::exp(n * std::log(mean) - mean - std::lgamma(n + 1.0));
+  }
+  return std::exp(std::lgamma(shape + n) - std::lgamma(shape) - std::lgamma(n + 1.0) +
+                  log_negative_binomial_none(mean, shape) + n * std::log(mean / (shape + mean)));
 }
 
 double shape_of_dispersion(double mean, double variance_to_mean) {

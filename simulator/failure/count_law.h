@@ -15,7 +15,13 @@ namespace trainyard::simulator {
 std::int64_t binomial_quantile(std::int64_t nodes, double probability, double quantile);
 std::int64_t poisson_quantile(double mean, double quantile);
 std::int64_t negative_binomial_quantile(double mean, double shape, double quantile);
-double negative_binomial_above(double mean, double shape, std::int64_t count);  // P(count > c)
+// Above c: P(count > c), and E[(count - c)+].
+struct Excess {
+  double probability = 0.0;
+  double mean = 0.0;
+};
+Excess negative_binomial_excess(double mean, double shape, std::int64_t c);
+double negative_binomial_point(double mean, double shape, std::int64_t c);  // P(count = c)
 // k from a measured variance/mean: mean / (ratio - 1); infinite for ratio <= 1
 double shape_of_dispersion(double mean, double variance_to_mean);
 

@@ -1,6 +1,8 @@
 // Hazard: one kind of failure of one job: how often, how it is noticed, what it takes down, how it is mended.
 //
-//   rate      of the whole job, per second: n nodes (or switches, cables, ...) times the rate of one
+//   rate      of the whole job, per second: n nodes (or switches, cables, ...) times the rate of one. As published, it
+//             counts refaults of returned nodes, too: simulation leaves them out of the arrivals and adds them where
+//             they come
 //   silent    a hang: nothing is reported, only a watchdog's timeout notices
 //
 // Arrival laws:

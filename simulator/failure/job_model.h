@@ -65,6 +65,7 @@ struct Replicas {
 
 struct Spares {
   std::int64_t nodes = 0;
+  double variance_to_mean = 1.0;     // of the count of nodes down at once: above 1 with bursts and bad nodes
   std::optional<Seconds> provision;  // a node from elsewhere where spares have run out; nothing: wait for a repair
 };
 
