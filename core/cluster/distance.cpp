@@ -216,6 +216,11 @@ std::optional<Network> network_of(const Cluster& cluster, const ClusterGraph& gr
   return std::nullopt;
 }
 
+bool passes_peer_traffic(const DeviceType& cpu) {
+  const std::string name = lower_case(cpu.name);
+  return name.find("amd") != std::string::npos || name.find("epyc") != std::string::npos;
+}
+
 bool has_gpudirect(const DeviceType& nic) {
   if (nic.gpudirect) {
     return *nic.gpudirect;

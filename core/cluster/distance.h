@@ -55,6 +55,11 @@ std::vector<NicPath> nics_of(const Cluster& cluster, const ClusterGraph& graph, 
 // The network of a NIC's first cable; absent without one.
 std::optional<Network> network_of(const Cluster& cluster, const ClusterGraph& graph, VertexId nic);
 
+// Whether GPUs on either side of this CPU read each other's memory over PCIe. NCCL lets them through AMD's; through
+// Intel's and ARM's it stays with PCIe switches (PXB) and goes by host memory beyond (ncclTopoCheckP2p in
+// graph/paths.cc of NCCL 2.30; NCCL_P2P_LEVEL changes it). A CPU that no name tells counts as the latter.
+bool passes_peer_traffic(const DeviceType& cpu);
+
 // Whether the NIC can do GPUDirect RDMA at all: what its type says, or else what its vendor's do, by name.
 bool has_gpudirect(const DeviceType& nic);
 

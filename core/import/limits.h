@@ -15,8 +15,8 @@ constexpr std::size_t kTreeFileLimit = std::size_t{16} << 20;  // XML and YAML, 
 constexpr std::size_t kTreeElementLimit = 1'000'000;
 constexpr int kTreeDepthLimit = 64;
 constexpr std::size_t kImportVertexLimit = 2'000'000;
-// Of a few bytes of text, "srv[1-1000000]": hosts of the largest clusters are some 100,000.
-constexpr std::size_t kImportHostLimit = 262'144;
+// Of a few bytes of text, "srv[1-1000000]": the largest clusters have some 25,000 hosts.
+constexpr std::size_t kImportHostLimit = 65'536;
 constexpr std::size_t kImportLinkLimit = 4'000'000;
 constexpr std::size_t kMostDeviceTypes = 4'096;  // they are looked up one after the other
 constexpr std::size_t kNodeDeviceLimit = 4'096;  // GPUs, NICs and switches inside one host

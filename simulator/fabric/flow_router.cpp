@@ -32,7 +32,7 @@ FlowRouter::FlowRouter(Routes& routes, const RoutingPolicy& policy, std::size_t 
 }
 
 FlowSet FlowRouter::take() {
-  if (bounced_ > 0) {
+  if (bounced_ + relayed_ > 0) {
     set_.notes.push_back(bounce_note());
   }
   return std::move(set_);
@@ -50,11 +50,15 @@ std::string FlowRouter::bounce_note() const {
     const std::size_t type = cluster_.vertex(cpu).type.at();
     assumed = assumed || type >= cluster_.device_types().size() || !cluster_.device_types()[type].memory_rate;
   }
-  return fmt::format(
-      "{} pairs of GPU and NIC without GPUDirect RDMA: their data bounces through host memory, which it crosses twice; "
-      "{}{} a CPU{}",
-      bounced_, format_quantity(least), least == most ? "" : " to " + format_quantity(most),
-      assumed ? ", taken as 8 channels of DDR4-3200 where the cluster doesn't say" : "");
+  std::string pairs =
+      bounced_ > 0 ? fmt::format("{} pairs of GPU and NIC without GPUDirect RDMA", bounced_) : std::string();
+  if (relayed_ > 0) {
+    pairs += fmt::format("{}{} pairs of GPUs past a CPU that doesn't pass peer traffic", pairs.empty() ? "" : " and ",
+                         relayed_);
+  }
+  return fmt::format("{}: their data bounces through host memory, which it crosses twice; {}{} a CPU{}", pairs,
+                     format_quantity(least), least == most ? "" : " to " + format_quantity(most),
+                     assumed ? ", taken as 8 channels of DDR4-3200 where the cluster doesn't say" : "");
 }
 
 void FlowRouter::add(const Flow& flow) {
@@ -91,7 +95,9 @@ bool FlowRouter::route_inside(VertexId source, const Flow& flow) {
   }
   for (EqualCostPaths* paths : {&routes_.nvlink_paths(), &routes_.host_paths()}) {
     if (paths->touches(source) && paths->touches(flow.destination) && paths->hops(source, flow.destination)) {
-      path_.push_back({spread_leg(*paths, source, flow.destination), 1.0});
+      path_.push_back({paths == &routes_.host_paths() ? inner_leg(source, flow.destination)
+                                                      : spread_leg(*paths, source, flow.destination),
+                       1.0});
       return true;
     }
   }
@@ -133,6 +139,16 @@ LegId FlowRouter::spread_leg(EqualCostPaths& paths, VertexId from, VertexId to) 
   add_memory_of(cluster_, from, uses_);
   add_memory_of(cluster_, to, uses_);
   return set_.add_leg(uses_, spreader_.latency());
+}
+
+// Inside a host, without NVLink.
+LegId FlowRouter::inner_leg(VertexId from, VertexId to) {
+  const HostWay way = routes_.way_between(from, to);
+  if (way.bounce) {
+    ++relayed_;
+    bounce_cpus_.push_back(*way.bounce);
+  }
+  return set_.add_leg(way.uses, way.latency);
 }
 
 LegId FlowRouter::host_leg(VertexId device, VertexId nic, bool out) {

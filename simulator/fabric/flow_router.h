@@ -34,6 +34,7 @@ class FlowRouter {
   void route_over_network(VertexId source, const Flow& flow);
   VertexId nic_of(VertexId device);
   LegId spread_leg(EqualCostPaths& paths, VertexId from, VertexId to);
+  LegId inner_leg(VertexId from, VertexId to);
   LegId host_leg(VertexId device, VertexId nic, bool out);
   std::string bounce_note() const;
   void walk(VertexId exit, VertexId enter, const Flow& flow);
@@ -57,7 +58,8 @@ class FlowRouter {
   double bytes_ = 0.0;          // of the flow on its way
   std::vector<double> load_;    // by lane, seconds of its capacity; adaptive only
   std::optional<Lanes> lanes_;  // adaptive only
-  std::size_t bounced_ = 0;
+  std::size_t bounced_ = 0;     // pairs of GPU and NIC
+  std::size_t relayed_ = 0;     // pairs of GPUs
   std::vector<VertexId> bounce_cpus_;
   std::vector<Arrival> starts_;
 };

@@ -35,6 +35,24 @@ std::optional<VertexId> cpu_of_bounce(Routes& routes, VertexId device, bool nic_
   return cpu ? cpu : routes.nearest_cpu(device);
 }
 
+// On the way between two GPUs: the first CPU, where it doesn't let them read each other's memory. Where there are
+// several ways of equal length the first one stands for all.
+std::optional<VertexId> cpu_between(const Cluster& cluster, std::span<const ArcUse> way) {
+  for (const ArcUse& use : way) {
+    const Link& link = cluster.link(link_of(use.arc));
+    if (link.kind == LinkKind::kC2c) {
+      return std::nullopt;
+    }
+    const VertexId reached = is_reverse(use.arc) ? link.from : link.to;
+    if (cluster.vertex(reached).kind == VertexKind::kCpu) {
+      const std::size_t type = cluster.vertex(reached).type.at();
+      const bool passes = type < cluster.device_types().size() && passes_peer_traffic(cluster.device_types()[type]);
+      return passes ? std::nullopt : std::optional(reached);
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 HostWay HostWays::find(Routes& routes, VertexId device, VertexId nic, bool out) {
@@ -69,19 +87,42 @@ HostWay HostWays::make(Routes& routes, VertexId device, VertexId nic, bool out) 
   Seconds latency = spreader.latency();
   const std::size_t nic_type = routes.cluster().vertex(nic).type.at();
   const bool reads = nic_type >= reads_gpu_memory_.size() || reads_gpu_memory_[nic_type] != 0;
-  const std::optional<VertexId> cpu = cpu_of_bounce(routes, device, reads, made_);
-  if (cpu) {
-    spreader.spread(paths, from, *cpu, false);
-    made_ = spreader.uses();
-    latency = spreader.latency();
-    made_.push_back({routes.cluster().memory_arc(*cpu), kAllCables, 2.0});
-    spreader.spread(paths, *cpu, to, false);
-    made_.insert(made_.end(), spreader.uses().begin(), spreader.uses().end());
-    latency += spreader.latency();
-  } else {
-    add_memory_of(routes.cluster(), device, made_);
+  if (const std::optional<VertexId> cpu = cpu_of_bounce(routes, device, reads, made_)) {
+    return through(routes, from, *cpu, to);
   }
+  add_memory_of(routes.cluster(), device, made_);
+  return {made_, latency, std::nullopt};
+}
+
+// Written to the CPU's memory and read from it.
+HostWay HostWays::through(Routes& routes, VertexId from, VertexId cpu, VertexId to) {
+  EqualCostPaths& paths = routes.host_paths();
+  Spreader& spreader = routes.spreader();
+  spreader.spread(paths, from, cpu, false);
+  made_ = spreader.uses();
+  Seconds latency = spreader.latency();
+  made_.push_back({routes.cluster().memory_arc(cpu), kAllCables, 2.0});
+  spreader.spread(paths, cpu, to, false);
+  made_.insert(made_.end(), spreader.uses().begin(), spreader.uses().end());
+  latency += spreader.latency();
   return {made_, latency, cpu};
+}
+
+HostWay HostWays::between(Routes& routes, VertexId from, VertexId to) {
+  const Cluster& cluster = routes.cluster();
+  Spreader& spreader = routes.spreader();
+  if (!spreader.spread(routes.host_paths(), from, to, false)) {
+    throw_no_path(cluster, from, to, "the links inside the host");
+  }
+  const bool peers = cluster.vertex(from).kind == VertexKind::kGpu && cluster.vertex(to).kind == VertexKind::kGpu;
+  const std::optional<VertexId> cpu = peers ? cpu_between(cluster, spreader.uses()) : std::nullopt;
+  if (cpu) {
+    return through(routes, from, *cpu, to);
+  }
+  made_ = spreader.uses();
+  add_memory_of(cluster, from, made_);
+  add_memory_of(cluster, to, made_);
+  return {made_, spreader.latency(), std::nullopt};
 }
 
 void add_memory_of(const Cluster& cluster, VertexId end, std::vector<ArcUse>& uses) {

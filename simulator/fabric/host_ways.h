@@ -1,9 +1,10 @@
 // HostWays: how data goes between a device and a NIC of its host, kept from one set of flows to the next, as no routing
-// policy changes it.
+// policy changes it; and between two GPUs of a host without NVLink.
 //
 //   with GPUDirect RDMA     all shortest ways inside the host at once
 //   without                 to a CPU, through its memory (twice: written, read) and on
 //   from or to a CPU        its memory once
+//   from GPU to GPU         over PCIe switches; past a CPU that doesn't pass peer traffic through its memory, twice
 //
 // GPUDirect is as nics_of() in core/cluster/distance.h has it, at NCCL's default limit.
 #pragma once
@@ -32,6 +33,9 @@ class HostWays {
   // `out`: from the device to the NIC. Throws Error where the host doesn't join them.
   HostWay find(Routes& routes, VertexId device, VertexId nic, bool out);
 
+  // Between two devices of a host, neither of them a NIC.
+  HostWay between(Routes& routes, VertexId from, VertexId to);
+
  private:
   struct Kept {
     VertexId nic;
@@ -40,6 +44,7 @@ class HostWays {
     Seconds latency;
     std::optional<VertexId> bounce;
   };
+  HostWay through(Routes& routes, VertexId from, VertexId cpu, VertexId to);
   HostWay make(Routes& routes, VertexId device, VertexId nic, bool out);
 
   std::vector<Kept> kept_;  // 2 vertex + out: the NIC asked for first, which is nearly always the only one

@@ -12,7 +12,8 @@
 //             as InfiniBand's subnet manager spreads destinations
 //
 // Where GPUDirect RDMA can't be used data bounces through host memory: the flow crosses to a CPU and back, and that
-// CPU's memory twice, written and read; the set's notes say so. All that bounce at a CPU share its memory. A flow that
+// CPU's memory twice, written and read; the set's notes say so. So do GPUs without NVLink past a CPU that doesn't pass
+// peer traffic. All that bounce at a CPU share its memory. A flow that
 // starts or ends in host memory crosses it once. That some of it may stay in the CPU's cache isn't seen.
 #pragma once
 
@@ -64,6 +65,7 @@ class Routes {
 
   // Between a device and a NIC of its host; kept.
   HostWay host_way(VertexId device, VertexId nic, bool out) { return host_ways_.find(*this, device, nic, out); }
+  HostWay way_between(VertexId from, VertexId to) { return host_ways_.between(*this, from, to); }
 
   EqualCostPaths& network_paths() { return network_paths_; }  // cables
   EqualCostPaths& nvlink_paths() { return nvlink_paths_; }

@@ -123,9 +123,9 @@ TEST(SlurmTopology, SaysWhatIsWrongAndWhere) {
   EXPECT_TRUE(contains(refused("SwitchName=a Nodes=n\nSwitchName=a Nodes=m\n").problem(), "defined twice"));
   EXPECT_TRUE(contains(refused("SwitchName=a Hosts=n\n").problem(), "nothing that topology.conf has"));
   EXPECT_TRUE(contains(refused("SwitchName=a Nodes=n[1-99999999]\n").problem(), "names"));
-  // More than kImportHostLimit, 262,144, in one list or in several.
-  EXPECT_TRUE(contains(refused("SwitchName=a Nodes=n[1-300000]\n").problem(), "names"));
-  EXPECT_TRUE(contains(refused("SwitchName=a Nodes=n[1-200000]\nSwitchName=b Nodes=m[1-200000]\n").problem(), "names"));
+  // More than kImportHostLimit, 65,536, in one list or in several.
+  EXPECT_TRUE(contains(refused("SwitchName=a Nodes=n[1-70000]\n").problem(), "names"));
+  EXPECT_TRUE(contains(refused("SwitchName=a Nodes=n[1-40000]\nSwitchName=b Nodes=m[1-40000]\n").problem(), "names"));
   EXPECT_TRUE(contains(refused("SwitchName=a Nodes=n\nBlockName=b Nodes=m\n").problem(), "as well as"));
 }
 

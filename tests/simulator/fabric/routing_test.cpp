@@ -76,12 +76,12 @@ TEST(Routes, InsideAHostNvlinkIsTakenAndWithoutItPcie) {
   EXPECT_EQ(names_on(fabric.cluster, set, 0), (Names{"node0/gpu0", "node0/nvswitch", "node0/gpu1"}));
 
   Cluster box;
-  const VertexId cpu = add(box, VertexKind::kCpu, "cpu");
+  const VertexId pcie = add(box, VertexKind::kPcieSwitch, "pcie");
   const VertexId a = add(box, VertexKind::kGpu, "a");
   const VertexId b = add(box, VertexKind::kGpu, "b");
-  inside(box, a, cpu, LinkKind::kPcie, 30_GBps);
-  inside(box, cpu, b, LinkKind::kPcie, 30_GBps);
-  EXPECT_EQ(names_on(box, routed(box, {{.source = a, .destination = b}}, {}), 0), (Names{"a", "cpu", "b"}));
+  inside(box, a, pcie, LinkKind::kPcie, 30_GBps);
+  inside(box, pcie, b, LinkKind::kPcie, 30_GBps);
+  EXPECT_EQ(names_on(box, routed(box, {{.source = a, .destination = b}}, {}), 0), (Names{"a", "pcie", "b"}));
 }
 
 TEST(Routes, BetweenHostsDataGoesByTheNearestNicsAndStaysOnItsRail) {
@@ -171,6 +171,36 @@ BouncingHosts bouncing_hosts(int cpus_of_a_host, std::optional<BytesPerSecond> m
                           .bytes = 1_GB});
   }
   return made;
+}
+
+// Two GPUs of a host on a CPU each, no NVLink: through an AMD CPU they read each other's memory, through another's the
+// first CPU's memory holds the data in between. Behind one PCIe switch no CPU is on the way.
+TEST(Routes, GpusPastACpuThatDoesNotPassPeerTrafficGoThroughItsMemory) {
+  const auto way = [](const std::string& cpu_name, bool one_switch) {
+    Cluster cluster;
+    const DeviceTypeId plain = cluster.add_device_type({.name = "part"});
+    const DeviceTypeId cpu = cluster.add_device_type({.name = cpu_name});
+    const auto add = [&](VertexKind kind, const std::string& name, DeviceTypeId type) {
+      return cluster.add_vertex({.kind = kind, .name = name, .type = type});
+    };
+    const VertexId gpus[] = {add(VertexKind::kGpu, "gpu0", plain), add(VertexKind::kGpu, "gpu1", plain)};
+    const VertexId cpus[] = {add(VertexKind::kCpu, "cpu0", cpu), add(VertexKind::kCpu, "cpu1", cpu)};
+    inside(cluster, cpus[0], cpus[1], LinkKind::kPcie, 60_GBps);
+    if (one_switch) {
+      const VertexId pcie = add(VertexKind::kPcieSwitch, "pcie", plain);
+      for (const VertexId other : {gpus[0], gpus[1], cpus[0]}) {
+        inside(cluster, pcie, other, LinkKind::kPcie, 30_GBps);
+      }
+    } else {
+      inside(cluster, gpus[0], cpus[0], LinkKind::kPcie, 30_GBps);
+      inside(cluster, gpus[1], cpus[1], LinkKind::kPcie, 30_GBps);
+    }
+    const FlowSet set = routed(cluster, {{.source = gpus[0], .destination = gpus[1]}}, {});
+    return std::pair(names_on(cluster, set, 0), set.notes.size());
+  };
+  EXPECT_EQ(way("AMD EPYC 7742", false), std::pair(Names({"gpu0", "cpu0", "cpu1", "gpu1"}), std::size_t{0}));
+  EXPECT_EQ(way("Xeon, Ice Lake", false), std::pair(Names({"gpu0", "cpu0", "cpu0", "cpu1", "gpu1"}), std::size_t{1}));
+  EXPECT_EQ(way("Xeon, Ice Lake", true), std::pair(Names({"gpu0", "pcie", "gpu1"}), std::size_t{0}));
 }
 
 // Memory is crossed twice: 8 GPUs share 204.8 GB/s at 204.8 / 16 = 12.8 GB/s each, below the cable's 50 and PCIe's 60.
