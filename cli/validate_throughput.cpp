@@ -14,6 +14,7 @@
 #include "core/document/write_file.h"
 #include "core/error.h"
 #include "core/plan/plan.h"
+#include "simulator/throughput/published_memory.h"
 #include "simulator/throughput/published_throughput.h"
 #include "simulator/throughput/validate_throughput.h"
 
@@ -83,6 +84,19 @@ ordered_json table_json(const std::map<std::string, ErrorStatistics>& table, boo
     object[name] = statistics_json(statistics, inside);
   }
   return object;
+}
+
+void add_memory(ordered_json& row, const simulator::MemoryScore& score) {
+  ordered_json& object = row["memory"];
+  object["predicted_bytes"] = score.predicted.value();
+  object["measured_bytes"] = score.measured ? ordered_json(score.measured->value()) : ordered_json(nullptr);
+  object["error"] = score.scored() ? ordered_json(score.error()) : ordered_json(nullptr);
+  object["fits"] = !score.refused();
+}
+
+ordered_json memory_json(const simulator::MemorySummary& memory) {
+  return {{"rows", memory.rows},     {"mean_error", memory.mean}, {"bias", memory.bias},
+          {"max_error", memory.max}, {"ran", memory.ran},         {"refused", memory.refused}};
 }
 
 ordered_json summary_json(const ThroughputSummary& summary) {
@@ -157,6 +171,17 @@ void print_left_out(const Session& session, const ThroughputSummary& summary) {
   fmt::print("\n{}", table.text(session.out));
 }
 
+void print_memory(const simulator::MemorySummary& memory) {
+  if (memory.rows > 0) {
+    fmt::print("\nmemory: {} peaks that are stated, mean error {}, bias {:+.1f} %, worst {}\n", memory.rows,
+               percent(memory.mean), 100.0 * memory.bias, percent(memory.max));
+  }
+  if (memory.ran > 0) {
+    fmt::print("{}of {} layouts that ran {} {} said not to fit\n", memory.rows > 0 ? "" : "\n", memory.ran,
+               memory.refused, memory.refused == 1 ? "is" : "are");
+  }
+}
+
 void print_validation(const Session& session, const ThroughputValidation& validation, bool rows) {
   if (rows) {
     print_rows(session, validation);
@@ -213,6 +238,7 @@ int validate_published_throughput(const Session& session, const std::string& tex
     }
   });
   answer.reset();
+  const std::vector<simulator::MemoryScore> memory = simulator::score_memory(cases);
   if (session.json) {
     ordered_json object;
     object["kind"] = "throughput";
@@ -221,10 +247,15 @@ int validate_published_throughput(const Session& session, const std::string& tex
     for (const ThroughputRow& row : validation.rows) {
       object["rows"].push_back(row_json(row));
     }
+    for (const simulator::MemoryScore& score : memory) {
+      add_memory(object["rows"].at(score.row), score);
+    }
     object["summary"] = summary_json(validation.summary);
+    object["summary"]["memory"] = memory_json(summarise_memory(memory));
     print_json(object);
   } else {
     print_validation(session, validation, options.rows);
+    print_memory(summarise_memory(memory));
   }
   return kOk;
 }
