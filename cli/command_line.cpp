@@ -132,6 +132,7 @@ void declare_verbs(CLI::App& app, Session& session, Action& action) {
   add_plan(app, session, action);
   add_simulate(app, session, action);
   add_run(app, session, action);
+  add_reliability(app, session, action);
   add_compare(app, session, action);
   add_topology(app, session, action);
   add_validate(app, session, action);

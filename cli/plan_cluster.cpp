@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "cli/cluster_search.h"
 #include "cli/exit_code.h"
 #include "cli/graph_check.h"
 #include "cli/json/output.h"
@@ -31,40 +32,6 @@
 namespace trainyard::cli {
 
 namespace {
-
-constexpr std::size_t kKept = 20;
-
-simulator::SearchRequest request_from(const PlanOptions& options, const DeviceProfile& profile) {
-  const AnalyticProfile& analytic = *profile.analytic();
-  simulator::SearchRequest request;
-  const Training training = training_from(options.training);
-  request.space.workload = {open_model(options.model), training.sequence, training.global_batch};
-  const ModelSpec& model = request.space.workload.model;
-  if (training.sequence > model.positions && options.maximize != "context") {
-    throw Error(fmt::format("{} tokens are more than the model's {} positions", training.sequence, model.positions),
-                "--sequence", "a shorter sequence, or a larger max_position_embeddings in " + options.model);
-  }
-  request.machine = {analytic.accelerator, analytic.fabric, simulator::find_stack(analytic.accelerator, options.stack)};
-  request.habits = simulator::memory_habits(request.machine.stack);
-  request.space.ranks = options.ranks;
-  request.space.ranks_per_node = analytic.fabric.ranks_per_node.value;
-  request.space.base = base_layout(options.layout, "bf16");
-  request.space.limits.offload = options.offload;
-  request.space.limits.vary_overlap = options.vary_overlap;
-  request.space.limits.selective = request.habits.unfused_attention;
-  request.wanted = [layout = options.layout](const Layout& candidate) { return wanted(layout, candidate); };
-  request.keep = std::max({kKept, options.top, options.pick, kTriedForEach * options.simulated});
-  request.prune = !options.exhaustive;
-  request.threads = options.threads;
-  return request;
-}
-
-simulator::SearchResult search(LongAnswer& answer, const simulator::SearchRequest& request,
-                               const simulator::PricerFactory& pricers) {
-  return simulator::search_layouts(request, pricers, [&](const simulator::SearchProgress& progress) {
-    answer.show(fmt::format("{} of {} blocks, {} layouts", progress.blocks_done, progress.blocks, progress.considered));
-  });
-}
 
 // Layers moved between stages where that helps; the best stay in order, and the front has them.
 void balance(simulator::SearchResult& result, const simulator::SearchRequest& request,
@@ -195,7 +162,7 @@ Seconds step_of(const simulator::RankedLayout& picked, std::size_t place, const 
 }  // namespace
 
 int plan_on_cluster(const Session& session, const PlanOptions& options, const DeviceProfile& profile) {
-  const simulator::SearchRequest request = request_from(options, profile);
+  const simulator::SearchRequest request = cluster_request(options, profile);
   check_machine(options, request, profile.analytic()->fabric);
   const simulator::MachinePricers machines = simulator::curve_pricers(request.machine);
   const Study study{session, options, request, machines};
@@ -208,7 +175,7 @@ int plan_on_cluster(const Session& session, const PlanOptions& options, const De
   std::optional<LongAnswer> answer(std::in_place, session);
   const auto begin = std::chrono::steady_clock::now();
   const simulator::PricerFactory pricers = machines(request.space.workload, request.machine);
-  ClusterPlan plan{.options = options, .request = request, .result = search(*answer, request, pricers)};
+  ClusterPlan plan{.options = options, .request = request, .result = search_cluster(*answer, request, pricers)};
   require_pick(options, plan.result);
   balance(plan.result, request, pricers);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;

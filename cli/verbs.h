@@ -15,6 +15,7 @@ void add_calibrate(CLI::App& app, Session& session, Action& action);
 void add_plan(CLI::App& app, Session& session, Action& action);
 void add_simulate(CLI::App& app, Session& session, Action& action);
 void add_run(CLI::App& app, Session& session, Action& action);
+void add_reliability(CLI::App& app, Session& session, Action& action);
 void add_compare(CLI::App& app, Session& session, Action& action);
 void add_topology(CLI::App& app, Session& session, Action& action);
 void add_validate(CLI::App& app, Session& session, Action& action);

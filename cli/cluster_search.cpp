@@ -1,0 +1,52 @@
+#include "cli/cluster_search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/graph_check.h"
+#include "core/error.h"
+#include "core/plan/shipped.h"
+#include "simulator/planner/search_machine.h"
+
+namespace trainyard::cli {
+
+namespace {
+
+constexpr std::size_t kKept = 20;
+
+}  // namespace
+
+simulator::SearchRequest cluster_request(const PlanOptions& options, const DeviceProfile& profile) {
+  const AnalyticProfile& analytic = *profile.analytic();
+  simulator::SearchRequest request;
+  const Training training = training_from(options.training);
+  request.space.workload = {open_model(options.model), training.sequence, training.global_batch};
+  const ModelSpec& model = request.space.workload.model;
+  if (training.sequence > model.positions && options.maximize != "context") {
+    throw Error(fmt::format("{} tokens are more than the model's {} positions", training.sequence, model.positions),
+                "--sequence", "a shorter sequence, or a larger max_position_embeddings in " + options.model);
+  }
+  request.machine = {analytic.accelerator, analytic.fabric, simulator::find_stack(analytic.accelerator, options.stack)};
+  request.habits = simulator::memory_habits(request.machine.stack);
+  request.space.ranks = options.ranks;
+  request.space.ranks_per_node = analytic.fabric.ranks_per_node.value;
+  request.space.base = base_layout(options.layout, "bf16");
+  request.space.limits.offload = options.offload;
+  request.space.limits.vary_overlap = options.vary_overlap;
+  request.space.limits.selective = request.habits.unfused_attention;
+  request.wanted = [layout = options.layout](const Layout& candidate) { return wanted(layout, candidate); };
+  request.keep = std::max({kKept, options.top, options.pick, kTriedForEach * options.simulated});
+  request.prune = !options.exhaustive;
+  request.threads = options.threads;
+  return request;
+}
+
+simulator::SearchResult search_cluster(LongAnswer& answer, const simulator::SearchRequest& request,
+                                       const simulator::PricerFactory& pricers) {
+  return simulator::search_layouts(request, pricers, [&](const simulator::SearchProgress& progress) {
+    answer.show(fmt::format("{} of {} blocks, {} layouts", progress.blocks_done, progress.blocks, progress.considered));
+  });
+}
+
+}  // namespace trainyard::cli

@@ -1,0 +1,58 @@
+// What `reliability` found, as tables and as JSON.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/reliability_job.h"
+#include "cli/reliability_options.h"
+#include "cli/session.h"
+#include "simulator/failure/failure_cost.h"
+#include "simulator/failure/interval_search.h"
+#include "simulator/failure/profile_resolution.h"
+#include "simulator/failure/reliability.h"
+#include "simulator/failure/reliability_advice.h"
+
+namespace trainyard::cli {
+
+// The same layout on other numbers of ranks, each at its own best interval; nothing beside the MTTF where the ranks
+// can't be had with more or fewer replicas.
+struct ScaleAnswer {
+  std::int64_t ranks = 0;
+  Seconds mttf;
+  std::optional<Seconds> interval;
+  std::optional<double> goodput;
+};
+
+struct ReliabilityAnswer {
+  const ReliabilityOptions& options;
+  const ReliabilityJob& job;
+  simulator::ResolvedJob resolved;
+  bool interval_given = false;  // by a flag or the plan
+  simulator::BestInterval best;
+  simulator::Reliability reliability;
+  simulator::GoodputRange range;  // 90 %
+  std::vector<simulator::IntervalPoint> intervals;
+  std::vector<ScaleAnswer> scales;
+  std::vector<simulator::PolicyAnswer> policies;
+  std::vector<simulator::DetectorAnswer> detectors;
+  simulator::DetectorAnswer checksum_hardware;
+  const simulator::DetectorAnswer* advised = nullptr;  // of detectors
+  std::vector<simulator::FailureCost> costs;
+  simulator::Timeouts timeouts;
+  std::vector<simulator::Sensitivity> sensitivities;
+  std::optional<double> tokens;
+  Seconds horizon;  // that expectations are for: to the tokens, or the duration
+  std::optional<simulator::SimulationResult> simulated;
+};
+
+// What isn't in the model.
+std::vector<std::string> reliability_limits();
+
+void print_reliability(const Session& session, const ReliabilityAnswer& answer);
+nlohmann::ordered_json to_json(const ReliabilityAnswer& answer);
+
+}  // namespace trainyard::cli
