@@ -38,13 +38,19 @@ struct Options {
   std::optional<std::int64_t> steps;
   std::optional<int> threads;
   std::optional<std::int64_t> evaluate_every;
+  std::vector<std::string> faults;
+  std::uint64_t fault_seed = 0;
+  std::optional<std::string> resume;  // empty: the folder of --output
   bool no_model = false;
   bool force = false;
+
+  // Of the run.
+  std::string folder() const { return output.empty() ? resume.value_or("") : output; }
 };
 
 executor::RunOptions run_options(const Options& options, const Plan& plan) {
   executor::RunOptions run;
-  run.folder = options.output;
+  run.folder = options.folder();
   run.data = options.data;
   if (!options.initial_weights.empty()) {
     run.initial_weights = options.initial_weights;
@@ -54,6 +60,11 @@ executor::RunOptions run_options(const Options& options, const Plan& plan) {
   run.evaluate_every = options.evaluate_every;
   run.save_model = !options.no_model;
   run.replace = options.force;
+  run.resume = options.resume.has_value();
+  for (const std::string& fault : options.faults) {
+    add_fault(run.faults, fault);
+  }
+  run.faults.seed = options.fault_seed;
   if (!options.profile.empty()) {
     run.peak_rate = peak_rate(read_device_profile(options.profile), plan.layout.compute_type, plan.layout.ranks());
   }
@@ -70,8 +81,14 @@ void check_options(const Options& options) {
   if (options.evaluate_every && *options.evaluate_every < 1) {
     throw Error("must be at least 1", "--evaluate-every", "leave it out to evaluate at the end only");
   }
-  if (options.output.empty()) {
-    throw Error("is empty", "--output", "give a folder that is new or empty");
+  if (options.folder().empty()) {
+    throw Error("is missing", "--output", "give a folder that is new or empty, or --resume FOLDER");
+  }
+  if (options.resume && !options.resume->empty() && !options.output.empty() && *options.resume != options.output) {
+    throw Error("is another folder than --output", "--resume", "a run goes on in its own folder; leave --output out");
+  }
+  if (options.resume && options.force) {
+    throw Error("goes on with a run, --force replaces it", "--resume", "choose one of the two");
   }
 }
 
@@ -97,11 +114,55 @@ std::optional<double> median_tokens_per_second(const RunRecord& record) {
   return rates[rates.size() / 2];
 }
 
+template <class Records, class Get>
+std::optional<double> mean_seconds(const Records& records, const Get& get) {
+  double sum = 0;
+  std::int64_t count = 0;
+  for (const auto& record : records) {
+    const std::optional<Seconds> time = get(record);
+    sum += time ? time->si() : 0;
+    count += time ? 1 : 0;
+  }
+  return count == 0 ? std::nullopt : std::optional(sum / static_cast<double>(count));
+}
+
+// Of the whole run, earlier parts of a resumed one included. Goodput: time of the steps that count, by the wall's.
+ordered_json recovery_json(const RunRecord& record) {
+  const auto optional = [](const std::optional<double>& value) {
+    return value ? ordered_json(*value) : ordered_json();
+  };
+  const auto complete = std::count_if(record.saves.begin(), record.saves.end(),
+                                      [](const SaveRecord& save) { return save.failure.empty(); });
+  std::optional<double> goodput;
+  if (record.wall_time && record.wall_time->si() > 0) {
+    goodput = record.useful_time().si() / record.wall_time->si();
+  }
+  return {
+      {"checkpoints", complete},
+      {"failed_checkpoints", static_cast<std::int64_t>(record.saves.size()) - complete},
+      {"restarts", record.restarts.size()},
+      {"lost_steps", record.lost_steps},
+      {"lost_s", record.lost_time.si()},
+      {"useful_s", record.useful_time().si()},
+      {"wall_s", record.wall_time ? ordered_json(record.wall_time->si()) : ordered_json()},
+      {"goodput", optional(goodput)},
+      {"blocking_s",
+       optional(mean_seconds(record.saves, [](const SaveRecord& save) { return std::optional(save.blocking_time); }))},
+      {"save_s",
+       optional(mean_seconds(record.saves, [](const SaveRecord& save) { return std::optional(save.save_time); }))},
+      {"detect_s",
+       optional(mean_seconds(record.failures, [](const FailureRecord& failure) { return failure.detection_time; }))},
+      {"restart_s",
+       optional(mean_seconds(record.restarts, [](const RestartRecord& restart) { return restart.restart_time; }))},
+      {"load_s", optional(mean_seconds(
+                     record.restarts, [](const RestartRecord& restart) { return std::optional(restart.load_time); }))}};
+}
+
 ordered_json to_json(const Options& options, const RunRecord& record, const executor::RunOutcome& outcome,
                      double elapsed) {
   const auto optional = [](const auto& value) { return value ? ordered_json(*value) : ordered_json(); };
   ordered_json object;
-  object["folder"] = options.output;
+  object["folder"] = options.folder();
   object["steps"] = record.steps.size();
   object["first_loss"] = record.steps.empty() ? ordered_json() : ordered_json(record.steps.front().loss);
   object["last_loss"] = record.steps.empty() ? ordered_json() : ordered_json(record.steps.back().loss);
@@ -112,6 +173,7 @@ ordered_json to_json(const Options& options, const RunRecord& record, const exec
     object["evaluation"] = {{"step", last.step}, {"loss", last.loss}, {"unigram_entropy", last.unigram_entropy}};
   }
   object["elapsed_s"] = elapsed;
+  object["recovery"] = recovery_json(record);
   object["interrupted"] = outcome.interrupted_by.has_value();
   object["failure"] = outcome.failure ? to_json(*outcome.failure) : ordered_json();
   return object;
@@ -143,7 +205,11 @@ void print_summary(const Options& options, const RunRecord& record, double elaps
     fmt::print("held-back text: loss {:.3f} nats; knowing only how often each byte occurs gives {:.3f}\n", last.loss,
                last.unigram_entropy);
   }
-  fmt::print("in {}: record.jsonl, trace.json{}\n", options.output, options.no_model ? "" : ", model/");
+  if (!record.restarts.empty()) {
+    fmt::print("restarted {}, {} done twice\n", counted(static_cast<std::int64_t>(record.restarts.size()), "time"),
+               counted(record.lost_steps, "step"));
+  }
+  fmt::print("in {}: record.jsonl, trace.json{}\n", options.folder(), options.no_model ? "" : ", model/");
 }
 
 RunRecord record_so_far(const executor::RunFiles& files) {
@@ -158,7 +224,7 @@ RunRecord record_so_far(const executor::RunFiles& files) {
 int run(const Session& session, const Options& options) {
   check_options(options);
   const Plan plan = read_plan(options.plan);
-  const executor::RunFiles files{options.output};
+  const executor::RunFiles files{options.folder()};
   const executor::RunOptions run = run_options(options, plan);
   const std::int64_t steps = std::min(options.steps.value_or(plan.training.steps), plan.training.steps);
   fmt::print(stderr, "{} on {} of {}: {}\n", plan.model.name, counted(plan.layout.ranks(), "rank"),
@@ -166,7 +232,8 @@ int run(const Session& session, const Options& options) {
   RunProgress progress(session.err, steps);
   const executor::RunCallbacks callbacks{
       .on_record = [&](const std::string& line) { progress.record(line); },
-      .on_message = [&](int rank, const std::string& line) { progress.message(rank, line); }};
+      .on_message = [&](int rank, const std::string& line) { progress.message(rank, line); },
+      .on_notice = [&](const std::string& text) { progress.notice(text); }};
   const auto begin = std::chrono::steady_clock::now();
   const executor::RunOutcome outcome = executor::launch_run(plan, run, session.executable, callbacks);
   const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -178,7 +245,7 @@ int run(const Session& session, const Options& options) {
   }
   if (outcome.interrupted_by) {
     fmt::print(stderr, "interrupted after {}; what there is lies in {}\n",
-               counted(static_cast<std::int64_t>(record.steps.size()), "step"), options.output);
+               counted(static_cast<std::int64_t>(record.steps.size()), "step"), options.folder());
     return kInterrupted;
   }
   if (outcome.failure) {
@@ -203,9 +270,12 @@ void add_run(CLI::App& app, Session& session, Action& action) {
   verb->add_option("--data", options->data, "Text to train on, read as bytes; its end is held back")
       ->type_name("FILE")
       ->required();
-  verb->add_option("--output", options->output, "Folder for the run's record, trace and weights")
-      ->type_name("FOLDER")
-      ->required();
+  verb->add_option("--output", options->output, "Folder for the run's record, trace and weights")->type_name("FOLDER");
+  verb->add_option("--resume", options->resume,
+                   "Go on with the run in the folder (of --output, unless given) from its last good checkpoint")
+      ->type_name("[FOLDER]")
+      ->expected(0, 1)
+      ->default_str("");
   verb->add_option("--steps", options->steps, "Stop after this many of the plan's steps");
   verb->add_option("--init", options->initial_weights, "Folder of Hugging Face safetensors to start from")
       ->type_name("FOLDER");
@@ -214,6 +284,12 @@ void add_run(CLI::App& app, Session& session, Action& action) {
                    "Steps between evaluations on held-back text; there is one at the end in any case");
   verb->add_option("--profile", options->profile, "This machine, as `calibrate` measured it: its peak gives the MFU")
       ->type_name("FILE");
+  verb->add_option(
+          "--inject", options->faults,
+          "Faults on purpose: kill@20s (SIGKILL, exponential with this mean; kill@20s,50: at most 50), hang@STEP, "
+          "bitflip:TENSOR@STEP")
+      ->type_name("FAULT");
+  verb->add_option("--inject-seed", options->fault_seed, "Of the faults' random choices")->type_name("N");
   verb->add_flag("--no-model", options->no_model, "Don't save the final weights");
   verb->add_flag("--force", options->force, "Replace an earlier run in the folder");
   verb->callback([options, &action] { action = [options](const Session& s) { return run(s, *options); }; });

@@ -17,6 +17,8 @@ class RunProgress {
   void record(const std::string& line);
   // What a rank said on standard error.
   void message(int rank, const std::string& line);
+  // What the launcher has to say.
+  void notice(const std::string& text);
   void clear() { line_.clear(); }
 
  private:
@@ -25,6 +27,7 @@ class RunProgress {
   std::int64_t steps_;
   ProgressLine line_;
   std::int64_t done_ = 0;
+  std::int64_t first_ = 0;  // steps done when the clock started
   std::chrono::steady_clock::time_point first_step_;
 };
 

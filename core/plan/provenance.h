@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/document/content_hash.h"
+
 namespace trainyard {
 
 std::string_view tool_version();
@@ -15,7 +17,5 @@ struct Provenance {
   std::map<std::string, std::string> inputs;  // what ("model", "profile", ...) -> "xxh128:HEX" of its bytes
   friend bool operator==(const Provenance&, const Provenance&) = default;
 };
-
-std::string content_hash(std::string_view bytes);  // "xxh128:..." (XXH3 128-bit)
 
 }  // namespace trainyard

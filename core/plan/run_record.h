@@ -1,6 +1,10 @@
 // Run record: what a run did, as JSON lines. The first line is a header, then one line per step, then
 // evaluations and an end line; each line carries "record". A run that failed says so in its end line with
 // rank, step and cause.
+//
+// A run that lost a rank and went on has a "failure" and a "restart" line in between, one that was resumed a "restart"
+// line behind its end line. A restart goes back to a checkpoint: what the lines before say of later steps, its steps
+// redo. Readers get the steps that count, once each and in order.
 #pragma once
 
 #include <cstdint>
@@ -61,13 +65,44 @@ struct RunFailure {
   std::vector<std::string> last_lines;
 };
 
+// A checkpoint's save: complete, or why not.
+struct SaveRecord {
+  std::int64_t step = 0;  // steps done
+  std::string failure;    // empty: the checkpoint is complete
+  Seconds blocking_time;  // of the snapshot, during which no rank trains: the largest over ranks
+  Seconds save_time;      // from the snapshot's end until the checkpoint is complete
+  ByteCount bytes;        // of all ranks' files
+};
+
+// A failure after which the run went on.
+struct FailureRecord {
+  std::int64_t generation = 0;  // of processes, from 0
+  RunFailure failure;
+  std::optional<Seconds> detection_time;  // since the rank stopped working, where that is known
+};
+
+struct RestartRecord {
+  std::int64_t generation = 0;          // the one that begins
+  std::int64_t step = 0;                // it goes on after so many steps
+  Seconds load_time;                    // reading and checking the checkpoint
+  std::optional<Seconds> restart_time;  // from the failure's detection to the first step's begin; unset for --resume
+};
+
 struct RunRecord {
   RunHeader header;
-  std::vector<StepRecord> steps;
+  std::vector<StepRecord> steps;  // those that count
   std::vector<EvaluationRecord> evaluations;
   std::vector<RankCounts> counts;
+  std::vector<SaveRecord> saves;
+  std::vector<FailureRecord> failures;
+  std::vector<RestartRecord> restarts;
+  std::int64_t lost_steps = 0;       // done, and done again after a restart
+  Seconds lost_time;                 // of those steps
+  std::optional<Seconds> wall_time;  // from the launch to the end line; unset where a launcher was killed
   std::optional<RunFailure> failure;
   bool complete = false;  // an end line without failure was read
+
+  Seconds useful_time() const;  // of the steps that count
 };
 
 // One line each, with its newline. A loss or norm that isn't finite is written as null and read as NaN.
@@ -75,7 +110,10 @@ std::string to_json_line(const RunHeader& header);
 std::string to_json_line(const StepRecord& step);
 std::string to_json_line(const EvaluationRecord& evaluation);
 std::string to_json_line(const RankCounts& counts);
-std::string end_json_line(const std::optional<RunFailure>& failure);
+std::string to_json_line(const SaveRecord& save);
+std::string to_json_line(const FailureRecord& failure);
+std::string to_json_line(const RestartRecord& restart);
+std::string end_json_line(const std::optional<RunFailure>& failure, const std::optional<Seconds>& wall_time = {});
 
 // A last line without its newline was cut short when the run was killed and is left out; anything else
 // malformed is an Error with file and line.

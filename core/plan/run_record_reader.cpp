@@ -79,8 +79,56 @@ RunFailure read_failure(ObjectReader reader) {
   return failure;
 }
 
+SaveRecord read_save(ObjectReader& reader) {
+  SaveRecord save;
+  save.step = reader.integer("step");
+  save.failure = reader.optional_text("failure").value_or("");
+  save.blocking_time = reader.si<Seconds>("blocking_s");
+  save.save_time = reader.si<Seconds>("save_s");
+  save.bytes = ByteCount(reader.integer("bytes", 0, kMostCounted));
+  return save;
+}
+
+FailureRecord read_survived_failure(ObjectReader& reader) {
+  FailureRecord failure;
+  failure.generation = reader.integer("generation");
+  if (reader.has("detect_s")) {
+    failure.detection_time = reader.si<Seconds>("detect_s");
+  }
+  failure.failure = read_failure(reader.object("failure"));
+  return failure;
+}
+
+RestartRecord read_restart(ObjectReader& reader) {
+  RestartRecord restart;
+  restart.generation = reader.integer("generation");
+  restart.step = reader.integer("step");
+  restart.load_time = reader.si<Seconds>("load_s");
+  if (reader.has("restart_s")) {
+    restart.restart_time = reader.si<Seconds>("restart_s");
+  }
+  return restart;
+}
+
+// Back to `restart.step` steps done: what came later is done again.
+void go_back(RunRecord& record, const RestartRecord& restart) {
+  while (!record.steps.empty() && record.steps.back().step >= restart.step) {
+    ++record.lost_steps;
+    record.lost_time += record.steps.back().step_time;
+    record.steps.pop_back();
+  }
+  std::erase_if(record.evaluations, [&](const EvaluationRecord& evaluation) { return evaluation.step > restart.step; });
+  record.counts.clear();
+  record.failure.reset();
+  record.complete = false;
+  record.restarts.push_back(restart);
+}
+
 void read_end(ObjectReader& reader, RunRecord& record) {
   record.complete = reader.boolean("complete");
+  if (reader.has("wall_s")) {
+    record.wall_time = record.wall_time.value_or(Seconds()) + reader.si<Seconds>("wall_s");
+  }
   if (reader.has("failure")) {
     record.failure = read_failure(reader.object("failure"));
   }
@@ -89,15 +137,16 @@ void read_end(ObjectReader& reader, RunRecord& record) {
   }
 }
 
-// Reads lines one by one and keeps them in order: a header, then anything, then at most one end.
+// Reads lines one by one and keeps them in order: a header, then anything; after an end only a restart.
 class LineReader {
  public:
   void read(const std::string& line, const std::string& where) {
     ObjectReader reader = parse_json_object(line, where);
     const std::string kind = reader.text("record");
-    if (ended_) {
+    if (ended_ && kind != "restart") {
       throw Error("a line after the end line", where);
     }
+    ended_ = false;
     if (!started_ != (kind == "header")) {
       throw Error(started_ ? "a second header line" : "the first line is not a header", where,
                   "is this a Trainyard run record?");
@@ -119,12 +168,18 @@ class LineReader {
       record_.evaluations.push_back(read_evaluation(reader));
     } else if (kind == "counts") {
       record_.counts.push_back(read_counts(reader));
+    } else if (kind == "save") {
+      record_.saves.push_back(read_save(reader));
+    } else if (kind == "failure") {
+      record_.failures.push_back(read_survived_failure(reader));
+    } else if (kind == "restart") {
+      go_back(record_, read_restart(reader));
     } else if (kind == "end") {
       read_end(reader, record_);
       ended_ = true;
     } else {
       reader.fail("record", "\"" + kind + "\" is not a kind of record",
-                  "one of: header, step, evaluation, counts, end");
+                  "one of: header, step, evaluation, counts, save, failure, restart, end");
     }
   }
 
@@ -134,6 +189,14 @@ class LineReader {
 };
 
 }  // namespace
+
+Seconds RunRecord::useful_time() const {
+  Seconds sum;
+  for (const StepRecord& step : steps) {
+    sum += step.step_time;
+  }
+  return sum;
+}
 
 RunRecord read_run_record(const std::filesystem::path& file) {
   const std::string text = read_text_file(file, kRunRecordLimit);

@@ -13,7 +13,23 @@ using nlohmann::ordered_json;
 // JSON has no NaN: a loss that is no longer finite is null.
 ordered_json finite_or_null(double value) { return std::isfinite(value) ? ordered_json(value) : ordered_json(nullptr); }
 
-std::string line(const ordered_json& json) { return json.dump() + "\n"; }
+// A dying rank's last words may be any bytes.
+std::string line(const ordered_json& json) {
+  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+ordered_json failure_json(const RunFailure& failure) {
+  ordered_json details = ordered_json::object();
+  if (failure.rank) {
+    details["rank"] = failure.rank->value();
+  }
+  if (failure.step) {
+    details["step"] = *failure.step;
+  }
+  details["cause"] = failure.cause;
+  details["last_lines"] = failure.last_lines;
+  return details;
+}
 
 }  // namespace
 
@@ -69,21 +85,47 @@ std::string to_json_line(const RankCounts& counts) {
                {"resident_peak_bytes", counts.resident_peak.value()}});
 }
 
-std::string end_json_line(const std::optional<RunFailure>& failure) {
-  ordered_json json = {{"record", "end"}, {"complete", !failure}};
-  if (failure) {
-    ordered_json& details = json["failure"] = ordered_json::object();
-    if (failure->rank) {
-      details["rank"] = failure->rank->value();
-    }
-    if (failure->step) {
-      details["step"] = *failure->step;
-    }
-    details["cause"] = failure->cause;
-    details["last_lines"] = failure->last_lines;
+std::string to_json_line(const SaveRecord& save) {
+  ordered_json json = {{"record", "save"},
+                       {"step", save.step},
+                       {"blocking_s", save.blocking_time.si()},
+                       {"save_s", save.save_time.si()},
+                       {"bytes", save.bytes.value()}};
+  if (!save.failure.empty()) {
+    json["failure"] = save.failure;
   }
-  // A dying rank's last words may be any bytes.
-  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return line(json);
+}
+
+std::string to_json_line(const FailureRecord& failure) {
+  ordered_json json = {{"record", "failure"}, {"generation", failure.generation}};
+  if (failure.detection_time) {
+    json["detect_s"] = failure.detection_time->si();
+  }
+  json["failure"] = failure_json(failure.failure);
+  return line(json);
+}
+
+std::string to_json_line(const RestartRecord& restart) {
+  ordered_json json = {{"record", "restart"},
+                       {"generation", restart.generation},
+                       {"step", restart.step},
+                       {"load_s", restart.load_time.si()}};
+  if (restart.restart_time) {
+    json["restart_s"] = restart.restart_time->si();
+  }
+  return line(json);
+}
+
+std::string end_json_line(const std::optional<RunFailure>& failure, const std::optional<Seconds>& wall_time) {
+  ordered_json json = {{"record", "end"}, {"complete", !failure}};
+  if (wall_time) {
+    json["wall_s"] = wall_time->si();
+  }
+  if (failure) {
+    json["failure"] = failure_json(*failure);
+  }
+  return line(json);
 }
 
 }  // namespace trainyard

@@ -102,6 +102,7 @@ SafetensorsReader::SafetensorsReader(std::filesystem::path file)
     read_at(kSafetensorsPrefix, std::as_writable_bytes(std::span(json)));
     data_begin_ = kSafetensorsPrefix + static_cast<std::int64_t>(header_bytes);
     tensors_ = parse_safetensors_header(json, status.st_size - data_begin_, file_.string());
+    metadata_ = parse_safetensors_metadata(json, file_.string());
   } catch (...) {
     ::close(descriptor_);
     throw;
@@ -118,7 +119,8 @@ SafetensorsReader::SafetensorsReader(SafetensorsReader&& other) noexcept
     : file_(std::move(other.file_)),
       descriptor_(std::exchange(other.descriptor_, -1)),
       data_begin_(other.data_begin_),
-      tensors_(std::move(other.tensors_)) {}
+      tensors_(std::move(other.tensors_)),
+      metadata_(std::move(other.metadata_)) {}
 
 const StoredTensor* SafetensorsReader::find(const std::string& name) const {
   const auto found =

@@ -22,6 +22,7 @@ class SafetensorsReader {
 
   const std::filesystem::path& file() const { return file_; }
   const std::vector<StoredTensor>& tensors() const { return tensors_; }
+  const SafetensorsMetadata& metadata() const { return metadata_; }
   const StoredTensor* find(const std::string& name) const;
 
   // The row-major slice `ranges` of a tensor of F32, F16 or BF16, as floats (exact). Other types: Error.
@@ -34,6 +35,7 @@ class SafetensorsReader {
   int descriptor_ = -1;
   std::int64_t data_begin_ = 0;
   std::vector<StoredTensor> tensors_;
+  SafetensorsMetadata metadata_;
 };
 
 // A file of fp32 tensors that several processes fill: one creates it at full length, all write their slices.

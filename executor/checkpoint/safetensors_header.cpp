@@ -171,9 +171,28 @@ std::vector<StoredTensor> parse_safetensors_header(std::string_view json_text, s
   return tensors;
 }
 
-std::string safetensors_header(const std::vector<StoredTensor>& tensors) {
+SafetensorsMetadata parse_safetensors_metadata(std::string_view json_text, const std::string& where) {
+  const json header = parse_strictly(json_text, where);
+  SafetensorsMetadata metadata;
+  const auto found = header.find("__metadata__");
+  if (found == header.end()) {
+    return metadata;
+  }
+  for (const auto& [key, value] : found->items()) {
+    if (!value.is_string()) {
+      fail("metadata '" + key + "' is not text", where);
+    }
+    metadata[key] = value.get<std::string>();
+  }
+  return metadata;
+}
+
+std::string safetensors_header(const std::vector<StoredTensor>& tensors, const SafetensorsMetadata& metadata) {
   nlohmann::ordered_json header;
   header["__metadata__"] = {{"format", "pt"}};  // transformers refuses files without it
+  for (const auto& [key, value] : metadata) {
+    header["__metadata__"][key] = value;
+  }
   for (const StoredTensor& tensor : tensors) {
     header[tensor.name] = {
         {"dtype", tensor.type}, {"shape", tensor.shape}, {"data_offsets", {tensor.begin, tensor.end}}};

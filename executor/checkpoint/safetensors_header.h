@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,7 +36,11 @@ constexpr std::int64_t kSafetensorsHeaderLimit = 100'000'000;
 std::vector<StoredTensor> parse_safetensors_header(std::string_view json, std::int64_t data_bytes,
                                                    const std::string& where);
 
+// What the header says beside the tensors, under "__metadata__"; empty where it says nothing.
+using SafetensorsMetadata = std::map<std::string, std::string>;
+SafetensorsMetadata parse_safetensors_metadata(std::string_view json, const std::string& where);
+
 // Prefix and JSON, padded with blanks so that the data is aligned to 8 bytes.
-std::string safetensors_header(const std::vector<StoredTensor>& tensors);
+std::string safetensors_header(const std::vector<StoredTensor>& tensors, const SafetensorsMetadata& metadata = {});
 
 }  // namespace trainyard::executor

@@ -1,13 +1,11 @@
 #include "executor/checkpoint/save_model.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <system_error>
 
 #include "core/document/write_file.h"
 #include "core/error.h"
 #include "core/model/huggingface.h"
+#include "executor/checkpoint/checkpoint_folder.h"
 #include "executor/checkpoint/safetensors_file.h"
 
 namespace trainyard::executor {
@@ -47,14 +45,6 @@ void write_slices(Worker& worker, const fs::path& temporary) {
     }
   }
   writer.flush();
-}
-
-void flush_folder(const fs::path& folder) {
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor >= 0) {
-    ::fsync(descriptor);
-    ::close(descriptor);
-  }
 }
 
 void publish(const fs::path& folder, const fs::path& temporary, const ModelSpec& model) {

@@ -64,6 +64,7 @@ class Communicator {
   virtual void barrier() = 0;
 
   virtual void abort(const std::string& why) = 0;
+  virtual bool waiting() const = 0;  // a call waits for another rank at this moment; from any thread
   virtual CommunicatorCounters counters() const = 0;
 };
 

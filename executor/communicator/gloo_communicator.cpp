@@ -130,6 +130,7 @@ class GlooCommunicator final : public Communicator {
   }
 
   void abort(const std::string& why) override { link_.abort(why); }
+  bool waiting() const override { return link_.waiting(); }
   CommunicatorCounters counters() const override { return link_.counters(); }
 
  private:

@@ -11,6 +11,18 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Counts for as long as it lives.
+class Counted {
+ public:
+  explicit Counted(std::atomic<int>& count) : count_(count) { ++count_; }
+  ~Counted() { --count_; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+ private:
+  std::atomic<int>& count_;
+};
+
 std::chrono::milliseconds since(Clock::time_point begin) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin);
 }
@@ -31,6 +43,7 @@ GlooLink::Pending::~Pending() {
 void GlooLink::Pending::wait() {
   const Clock::time_point begin = Clock::now();
   bool done = false;
+  const Counted counted(link_.waits_);
   try {
     done = is_send_ ? buffer_->waitSend(link_.timeout_) : buffer_->waitRecv(link_.timeout_);
   } catch (const std::exception& error) {

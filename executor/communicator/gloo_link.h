@@ -55,6 +55,7 @@ class GlooLink {
   // The first reason given stays. Safe from any thread.
   void abort(const std::string& why);
   void require_alive(std::string_view operation);  // throws Error once aborted
+  bool waiting() const { return waits_ > 0; }      // some thread, for a peer
 
   void count(CommunicationKind kind, std::int64_t bytes, bool opens_message);
   CommunicatorCounters counters() const;
@@ -71,6 +72,8 @@ class GlooLink {
   std::chrono::milliseconds timeout_;
   std::array<std::atomic<std::int64_t>, kCommunicationKinds> sent_{};
   std::array<std::atomic<std::int64_t>, kCommunicationKinds> messages_{};
+
+  std::atomic<int> waits_ = 0;
 
   std::mutex mutex_;  // of what follows
   bool aborted_ = false;

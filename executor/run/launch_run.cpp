@@ -2,21 +2,18 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <map>
-#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "core/error.h"
 #include "executor/checkpoint/model_weights.h"
-#include "executor/communicator/peer_lost.h"
 #include "executor/data/byte_text.h"
 #include "executor/run/cpu_capabilities.h"
 #include "executor/run/run_files.h"
 #include "executor/run/run_folder.h"
 #include "executor/run/run_rank.h"
+#include "executor/run/run_supervisor.h"
 #include "executor/run/step_trace.h"
-#include "executor/supervisor/local_launcher.h"
 #include "executor/supervisor/rank_environment.h"
 
 namespace trainyard::executor {
@@ -25,26 +22,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Cuts each rank's output into lines.
-class LineSplitter {
- public:
-  using Take = std::function<void(const std::string& line)>;
-  void add(int rank, OutputStream stream, std::string_view bytes, const Take& take) {
-    std::string& rest = rests_[{rank, stream == OutputStream::kOut}];
-    rest += bytes;
-    std::size_t begin = 0;
-    for (std::size_t end = rest.find('\n'); end != std::string::npos; end = rest.find('\n', begin)) {
-      take(rest.substr(begin, end - begin));
-      begin = end + 1;
-    }
-    rest.erase(0, begin);
+void check_recovery(const Plan& plan) {
+  if (plan.recovery.kind != RecoveryKind::kRestartFromStorage) {
+    throw Error("the CPU executor can't recover by \"" + std::string(to_string(plan.recovery.kind)) +
+                    "\", only by \"restart_from_storage\"",
+                "plan#/recovery/kind", "simulate it, or change the plan's recovery");
   }
+  if (!plan.recovery.detectors.empty()) {
+    throw Error("the CPU executor has no \"" + std::string(to_string(plan.recovery.detectors.front())) + "\" detector",
+                "plan#/recovery/detectors", "simulate it, or take the detectors out of the plan's recovery");
+  }
+}
 
- private:
-  std::map<std::pair<int, bool>, std::string> rests_;
-};
-
-void check_before_launch(const Plan& plan, const RunOptions& options) {
+// Returns the hash of the data.
+std::string check_before_launch(const Plan& plan, const RunOptions& options) {
   validate(plan, "plan");
   if (const auto obstacle = why_not(cpu_capabilities(), plan.model, plan.layout)) {
     throw Error("the CPU executor can't run it: " + obstacle->detail, "plan",
@@ -54,10 +45,16 @@ void check_before_launch(const Plan& plan, const RunOptions& options) {
     throw Error("vocabulary of " + std::to_string(plan.model.vocabulary) + " is too small for bytes", "plan",
                 "raw text needs at least 256 tokens");
   }
+  check_recovery(plan);
+  if (!options.faults.bit_flips.empty()) {
+    check_faults(options.faults, compile(plan));
+  }
   const ByteText text(options.data, plan.training.sequence);
   if (options.initial_weights) {
     open_weights(*options.initial_weights, plan.model);
   }
+  const auto all = text.all();
+  return content_hash({reinterpret_cast<const char*>(all.data()), all.size()});
 }
 
 void merge_rank_traces(const RunFiles& files, std::int64_t ranks) {
@@ -75,24 +72,19 @@ void merge_rank_traces(const RunFiles& files, std::int64_t ranks) {
   }
 }
 
-std::optional<RunFailure> run_failure(const LaunchResult& result, const RunFiles& files) {
-  if (result.ok()) {
-    return std::nullopt;
+FolderUse folder_use(const RunOptions& options) {
+  return options.resume ? FolderUse::kContinue : options.replace ? FolderUse::kReplace : FolderUse::kNew;
+}
+
+// A run that has done what it was to do is not done again.
+void require_unfinished(const Plan& plan, const RunOptions& options, const RunFiles& files) {
+  const RunRecord record = read_run_record(files.record());
+  const std::int64_t wanted = std::min(options.steps.value_or(plan.training.steps), plan.training.steps);
+  const std::int64_t done = record.steps.empty() ? 0 : record.steps.back().step + 1;
+  if (record.complete && done >= wanted) {
+    throw Error("the run in it is complete: " + std::to_string(done) + " steps", files.folder.string(),
+                done < plan.training.steps ? "give --steps to train further" : "there is nothing to resume");
   }
-  RunFailure failure;
-  if (result.failure) {
-    failure.rank = Rank(result.failure->rank);
-    failure.cause = result.failure->cause;
-    failure.last_lines = result.failure->last_lines;
-  } else {
-    failure.cause = "ended by signal " + std::to_string(*result.interrupted_by);
-  }
-  const bool begun = fs::exists(files.record()) && fs::file_size(files.record()) > 0;
-  if (begun) {
-    const RunRecord record = read_run_record(files.record());
-    failure.step = record.steps.empty() ? 0 : record.steps.back().step + 1;
-  }
-  return failure;
 }
 
 }  // namespace
@@ -105,35 +97,17 @@ int threads_per_rank(std::int64_t ranks) {
 RunOutcome launch_run(const Plan& plan, const RunOptions& options, const fs::path& executable,
                       const RunCallbacks& callbacks) {
   const RunFiles files{options.folder};
-  check_before_launch(plan, options);
-  const RunFolder held(files, options.replace);
+  RunOptions own = options;
+  own.generation.data_hash = check_before_launch(plan, options);
+  const RunFolder held(files, folder_use(options));
+  if (options.resume) {
+    require_unfinished(plan, options, files);
+  }
   write_plan(plan, files.plan());
-
-  LaunchOptions launch;
-  launch.command = {executable.string(), "rank"};
-  const std::vector<std::string> arguments = to_arguments(options);
-  launch.command.insert(launch.command.end(), arguments.begin(), arguments.end());
-  launch.ranks = static_cast<int>(plan.layout.ranks());
-  // Kernels thread over our own pool; a BLAS with threads of its own would fight it for the cores.
-  launch.consequence_exit = kPeerLostExit;
-  launch.environment = {"OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1"};
-  LineSplitter lines;
-  launch.on_output = [&](int rank, OutputStream stream, std::string_view bytes) {
-    lines.add(rank, stream, bytes, [&](const std::string& line) {
-      if (stream == OutputStream::kOut && rank == 0 && callbacks.on_record) {
-        callbacks.on_record(line);
-      } else if (stream == OutputStream::kErr && callbacks.on_message) {
-        callbacks.on_message(rank, line);
-      }
-    });
-  };
-  const LaunchResult result = launch_local(launch);
-
-  RunOutcome outcome{.failure = run_failure(result, files), .interrupted_by = result.interrupted_by};
+  const RunOutcome outcome = RunSupervisor(plan, std::move(own), executable, callbacks).run();
   if (outcome.ok()) {
     merge_rank_traces(files, plan.layout.ranks());
   }
-  LineFile(files.record()).append(end_json_line(outcome.failure));
   return outcome;
 }
 

@@ -12,7 +12,7 @@ namespace trainyard::executor {
 
 class RankStatistics {
  public:
-  static constexpr std::int64_t kNumbers = 2;
+  static constexpr std::int64_t kNumbers = 3;
 
   RankStatistics(Device& device, Communicator& communicator);
   ~RankStatistics();

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "executor/checkpoint/checkpoint_folder.h"
 
 namespace trainyard::executor {
 
@@ -10,9 +11,7 @@ std::filesystem::path RunFiles::rank_trace(Rank rank) const {
   return folder / ("trace-rank" + std::to_string(rank.value()) + ".json");
 }
 
-std::filesystem::path RunFiles::checkpoint(std::int64_t steps) const {
-  return folder / "checkpoints" / ("step-" + std::to_string(steps));
-}
+std::filesystem::path RunFiles::checkpoint(std::int64_t steps) const { return checkpoint_path(checkpoints(), steps); }
 
 namespace {
 void drop_unfinished_line(const std::filesystem::path& file) {

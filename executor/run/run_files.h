@@ -4,7 +4,7 @@
 //   record.jsonl             run record, a line per event, readable while the run goes on
 //   trace.json               measured trace of one step, all ranks
 //   model/                   final weights, as transformers loads them
-//   checkpoints/step-N/      weights after N steps, where the plan asks for them
+//   checkpoints/step-N/      state after N steps, where the plan asks for it: checkpoint_folder.h
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,7 @@ struct RunFiles {
   std::filesystem::path trace() const { return folder / "trace.json"; }
   std::filesystem::path rank_trace(Rank rank) const;  // merged and removed at the end
   std::filesystem::path model() const { return folder / "model"; }
+  std::filesystem::path checkpoints() const { return folder / "checkpoints"; }
   std::filesystem::path checkpoint(std::int64_t steps) const;
 };
 

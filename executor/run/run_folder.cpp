@@ -37,28 +37,40 @@ void make(const fs::path& folder) {
   }
 }
 
+void require_run(const RunFiles& files) {
+  std::error_code failure;
+  if (!fs::exists(files.record(), failure)) {
+    throw Error("holds no run to resume", files.folder.string(),
+                "it should have a record.jsonl; start a run without --resume");
+  }
+}
+
 // An old run's files and nothing else: the folder may hold notes beside them.
 void remove_old_run(const RunFiles& files) {
   if (!fs::exists(files.record()) && !fs::exists(files.plan())) {
     throw Error("isn't empty and holds no run", files.folder.string(), "--force replaces only an earlier run");
   }
-  for (const fs::path& file :
-       {files.plan(), files.record(), files.trace(), files.model(), files.checkpoint(0).parent_path()}) {
+  for (const fs::path& file : {files.plan(), files.record(), files.trace(), files.model(), files.checkpoints()}) {
     fs::remove_all(file);
   }
 }
 
 }  // namespace
 
-RunFolder::RunFolder(const RunFiles& files, bool replace) {
-  make(files.folder);
+RunFolder::RunFolder(const RunFiles& files, FolderUse use) {
+  if (use == FolderUse::kContinue) {
+    require_run(files);
+  } else {
+    make(files.folder);
+  }
   lock_ = lock(files.folder);
   try {
-    if (fs::is_empty(files.folder)) {
+    if (use == FolderUse::kContinue || fs::is_empty(files.folder)) {
       return;
     }
-    if (!replace) {
-      throw Error("isn't empty", files.folder.string(), "choose a new folder, or --force to replace an earlier run");
+    if (use == FolderUse::kNew) {
+      throw Error("isn't empty", files.folder.string(),
+                  "choose a new folder, --resume to go on with the run in it, or --force to replace it");
     }
     remove_old_run(files);
   } catch (const fs::filesystem_error& error) {

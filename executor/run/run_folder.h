@@ -4,17 +4,24 @@
 // however that ends. A file system without locks is used without one.
 #pragma once
 
+#include <cstdint>
+
 #include "executor/run/run_files.h"
 #include "executor/supervisor/file_descriptor.h"
 
 namespace trainyard::executor {
 
+enum class FolderUse : std::uint8_t {
+  kNew,       // it must be new or empty
+  kReplace,   // an earlier run's files are removed, and nothing else that lies there
+  kContinue,  // an earlier run's must be there, and stay
+};
+
 class RunFolder {
  public:
-  // Makes the folder where there is none. With `replace`, an earlier run's files are removed, and nothing
-  // else that lies there. Throws Error: another run is at work in it; it isn't empty and nothing is to be
-  // replaced; what is in it is no run; it can't be made or written.
-  RunFolder(const RunFiles& files, bool replace);
+  // Makes the folder where there is none, but to continue. Throws Error: another run is at work in it; it isn't empty
+  // and nothing is to be replaced; what is in it is no run; it can't be made or written.
+  RunFolder(const RunFiles& files, FolderUse use);
 
  private:
   FileDescriptor lock_;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <functional>
 #include <map>
 
 #include "core/error.h"
@@ -20,6 +21,15 @@ constexpr const char* kEvaluateEvery = "--evaluate-every";
 constexpr const char* kEvaluationBatches = "--evaluation-batches";
 constexpr const char* kPeakRate = "--peak-flops-per-s";
 constexpr const char* kSaveModel = "--save-model";
+constexpr const char* kHang = "--hang-at";
+constexpr const char* kBitFlips = "--bit-flips";
+constexpr const char* kFaultSeed = "--fault-seed";
+constexpr const char* kGeneration = "--generation";
+constexpr const char* kCheckpoint = "--checkpoint";
+constexpr const char* kRestarts = "--restarts";
+constexpr const char* kFailedAt = "--failed-at-ns";
+constexpr const char* kCheckTime = "--check-s";
+constexpr const char* kDataHash = "--data-hash";
 
 std::string exact(double value) {
   std::array<char, 40> text{};
@@ -67,6 +77,53 @@ class Arguments {
   std::map<std::string, std::string> values_;
 };
 
+using Add = std::function<void(const char* name, const std::string& value)>;
+
+// Kills are the launcher's.
+void add_faults(const InjectedFaults& faults, const Add& add) {
+  if (faults.hang_step) {
+    add(kHang, std::to_string(*faults.hang_step));
+  }
+  if (!faults.bit_flips.empty()) {
+    add(kBitFlips, to_text(faults.bit_flips));
+  }
+  add(kFaultSeed, std::to_string(faults.seed));
+}
+
+void add_generation(const GenerationOptions& generation, const Add& add) {
+  add(kGeneration, std::to_string(generation.number));
+  if (generation.checkpoint) {
+    add(kCheckpoint, std::to_string(*generation.checkpoint));
+  }
+  add(kRestarts, generation.restarts ? "1" : "0");
+  if (generation.failed_at) {
+    add(kFailedAt, std::to_string(*generation.failed_at));
+  }
+  add(kCheckTime, exact(generation.check_time));
+  add(kDataHash, generation.data_hash);
+}
+
+InjectedFaults faults_from(const Arguments& given) {
+  InjectedFaults faults;
+  faults.hang_step = given.number<std::int64_t>(kHang);
+  if (const auto flips = given.text(kBitFlips)) {
+    faults.bit_flips = parse_bit_flips(*flips);
+  }
+  faults.seed = given.number<std::uint64_t>(kFaultSeed).value_or(faults.seed);
+  return faults;
+}
+
+GenerationOptions generation_from(const Arguments& given) {
+  GenerationOptions generation;
+  generation.number = given.number<std::int64_t>(kGeneration).value_or(generation.number);
+  generation.checkpoint = given.number<std::int64_t>(kCheckpoint);
+  generation.restarts = given.number<int>(kRestarts).value_or(0) != 0;
+  generation.failed_at = given.number<std::int64_t>(kFailedAt);
+  generation.check_time = given.number<double>(kCheckTime).value_or(generation.check_time);
+  generation.data_hash = given.text(kDataHash).value_or("");
+  return generation;
+}
+
 }  // namespace
 
 std::vector<std::string> to_arguments(const RunOptions& options) {
@@ -91,6 +148,8 @@ std::vector<std::string> to_arguments(const RunOptions& options) {
     add(kPeakRate, exact(options.peak_rate->si()));
   }
   add(kSaveModel, options.save_model ? "1" : "0");
+  add_faults(options.faults, add);
+  add_generation(options.generation, add);
   return arguments;
 }
 
@@ -111,6 +170,8 @@ RunOptions from_arguments(const std::vector<std::string>& arguments) {
     options.peak_rate = from_si<FlopsPerSecond>(*rate);
   }
   options.save_model = given.number<int>(kSaveModel).value_or(1) != 0;
+  options.faults = faults_from(given);
+  options.generation = generation_from(given);
   return options;
 }
 

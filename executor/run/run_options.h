@@ -8,8 +8,19 @@
 #include <vector>
 
 #include "core/units/quantity.h"
+#include "executor/run/injected_faults.h"
 
 namespace trainyard::executor {
+
+// What one start of a run's processes is told beside the user's options.
+struct GenerationOptions {
+  std::int64_t number = 0;
+  std::optional<std::int64_t> checkpoint;  // go on from this one: so many steps are done
+  bool restarts = false;                   // the run's record has been begun
+  std::optional<std::int64_t> failed_at;   // ns of CLOCK_MONOTONIC, when the failure before it was noticed
+  double check_time = 0;                   // seconds that the launcher took to verify the checkpoint
+  std::string data_hash;                   // of all the text
+};
 
 struct RunOptions {
   std::filesystem::path folder;                          // of the run, see run_files.h
@@ -22,7 +33,11 @@ struct RunOptions {
   std::int64_t evaluation_batches = 8;         // at most, of as many sequences as a step
   std::optional<FlopsPerSecond> peak_rate;     // of one rank, what MFU divides by
   bool save_model = true;
-  bool replace = false;  // an earlier run in the folder; the launcher's business, not the ranks'
+  InjectedFaults faults;
+  GenerationOptions generation;  // the launcher's to fill in
+  // The launcher's business, not the ranks':
+  bool replace = false;  // an earlier run in the folder
+  bool resume = false;   // go on with the run in the folder
 };
 
 // To the arguments after the hidden verb `rank`, and back. from_arguments throws Error naming the argument.

@@ -1,10 +1,13 @@
 #include "executor/run/run_rank.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <memory>
+#include <mutex>
 #include <string_view>
 #include <utility>
 
@@ -13,59 +16,22 @@
 #include "core/plan/run_record.h"
 #include "executor/checkpoint/model_weights.h"
 #include "executor/checkpoint/save_model.h"
-#include "executor/communicator/gloo_communicator.h"
 #include "executor/communicator/peer_lost.h"
 #include "executor/data/byte_text.h"
 #include "executor/data/sampler.h"
-#include "executor/device/cpu_device.h"
 #include "executor/run/process_memory.h"
+#include "executor/run/rank_checkpoints.h"
+#include "executor/run/rank_connection.h"
+#include "executor/run/rank_faults.h"
 #include "executor/run/rank_statistics.h"
 #include "executor/run/run_files.h"
 #include "executor/run/step_trace.h"
-#include "executor/supervisor/watcher.h"
 #include "executor/worker/weight_initializer.h"
 #include "executor/worker/worker.h"
 
 namespace trainyard::executor {
 
 namespace {
-
-// Device and communicator of a rank, each of which stops the other when it fails.
-class Connection {
- public:
-  Connection(const RankEnvironment& environment, int threads)
-      : store_(environment.store),
-        device_(
-            make_cpu_device({.threads = threads, .on_failure = [this] { abort("work on another stream failed"); }})),
-        communicator_(make_gloo_communicator(*device_, store_, Rank(environment.rank), environment.size,
-                                             {.prefix = environment.prefix})) {
-    reachable_ = communicator_.get();
-    watcher_ = std::make_unique<Watcher>(environment, [this](const std::string& why) { abort(why); });
-  }
-  ~Connection() {
-    watcher_.reset();
-    reachable_ = nullptr;
-  }
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
-
-  Store& store() { return store_; }
-  Device& device() { return *device_; }
-  Communicator& communicator() { return *communicator_; }
-
- private:
-  void abort(const std::string& why) {
-    if (Communicator* communicator = reachable_.load()) {
-      communicator->abort(why);
-    }
-  }
-
-  StoreClient store_;
-  std::atomic<Communicator*> reachable_ = nullptr;
-  std::unique_ptr<Device> device_;
-  std::unique_ptr<Communicator> communicator_;
-  std::unique_ptr<Watcher> watcher_;
-};
 
 std::string counts_key(const RankEnvironment& environment, int rank) {
   return environment.prefix + "counts/" + std::to_string(rank);
@@ -79,9 +45,12 @@ class RankRun {
         environment_(environment),
         sink_(sink),
         text_(options.data, plan.training.sequence),
-        connection_(environment, options.threads_per_rank),
+        connection_(environment, options.threads_per_rank, plan.recovery),
         worker_(plan, connection_.device(), connection_.communicator()),
-        statistics_(connection_.device(), connection_.communicator()) {
+        statistics_(connection_.device(), connection_.communicator()),
+        checkpoints_(plan, options_, environment, worker_, connection_,
+                     [this](const SaveRecord& save) { take_save(save); }),
+        faults_(options_.faults, worker_, connection_.device(), Rank(environment.rank)) {
     files_.folder = options.folder;
     steps_ = std::min(options.steps.value_or(plan.training.steps), plan.training.steps);
     if (rank_zero()) {
@@ -91,21 +60,25 @@ class RankRun {
 
   void run() {
     write_header();
-    worker_.set_parameters(options_.initial_weights ? open_weights(*options_.initial_weights, plan_.model)
-                                                    : random_weights(plan_.model, plan_.training));
+    start();
     text_.drop_resident();  // the header's hash has read all of it
     reset_resident_peak();
-    for (step_ = 0; step_ < steps_; ++step_) {
+    for (; step_ < steps_; ++step_) {
+      connection_.begin_step(step_);
+      faults_.before_step(step_);
       train_step();
     }
     // Of training: evaluation's batches and the gathering of weights to save come on top and aren't planned.
     training_peak_ = resident_peak();
     evaluate();
+    connection_.tick();
     if (options_.save_model) {
       save_model(worker_, connection_.communicator(), files_.model());
     }
+    connection_.tick();
     write_trace();
     write_counts();
+    checkpoints_.finish();
     connection_.communicator().barrier();
   }
 
@@ -115,12 +88,50 @@ class RankRun {
   bool rank_zero() const { return environment_.rank == 0; }
 
   void record(const std::string& line) {
+    const std::scoped_lock lock(recording_);  // saves end on a thread of their own
     record_->append(line);
     sink_(line);
   }
 
+  void take_save(const SaveRecord& save) {
+    if (!save.failure.empty()) {
+      fmt::print(stderr, "the checkpoint after step {} could not be saved, the run goes on: {}\n", save.step,
+                 save.failure);
+    }
+    record(to_json_line(save));
+  }
+
+  // Parameters from the checkpoint, the given weights or the seed.
+  void start() {
+    const GenerationOptions& generation = options_.generation;
+    const auto begin = std::chrono::steady_clock::now();
+    if (generation.checkpoint) {
+      checkpoints_.load(*generation.checkpoint);
+      step_ = *generation.checkpoint;
+    } else {
+      worker_.set_parameters(options_.initial_weights ? open_weights(*options_.initial_weights, plan_.model)
+                                                      : random_weights(plan_.model, plan_.training));
+    }
+    if (!generation.restarts) {
+      return;
+    }
+    connection_.communicator().barrier();
+    const auto now = std::chrono::steady_clock::now();
+    if (rank_zero()) {
+      RestartRecord restart;
+      restart.generation = generation.number;
+      restart.step = step_;
+      restart.load_time = from_si<Seconds>(generation.check_time + std::chrono::duration<double>(now - begin).count());
+      if (generation.failed_at) {
+        const auto since = now.time_since_epoch() - std::chrono::nanoseconds(*generation.failed_at);
+        restart.restart_time = from_si<Seconds>(std::chrono::duration<double>(since).count());
+      }
+      record(to_json_line(restart));
+    }
+  }
+
   void write_header() {
-    if (!rank_zero()) {
+    if (!rank_zero() || options_.generation.restarts) {
       return;
     }
     RunHeader header;
@@ -131,13 +142,8 @@ class RankRun {
     header.threads_per_rank = options_.threads_per_rank;
     header.provenance.version = tool_version();
     header.provenance.inputs["plan"] = header.plan_hash;
-    header.provenance.inputs["data"] = data_hash();
+    header.provenance.inputs["data"] = options_.generation.data_hash;
     record(to_json_line(header));
-  }
-
-  std::string data_hash() const {
-    const auto all = text_.all();
-    return content_hash({reinterpret_cast<const char*>(all.data()), all.size()});
   }
 
   void train_step() {
@@ -145,7 +151,8 @@ class RankRun {
     const StepTokens tokens = training_tokens(text_.training(), plan_, step_, worker_.coordinates().data);
     text_.drop_resident();
     StepResult result = worker_.train(step_, tokens, traced);
-    std::array<std::int64_t, RankStatistics::kNumbers> largest{result.duration, resident_peak().value()};
+    std::array<std::int64_t, RankStatistics::kNumbers> largest{result.duration, resident_peak().value(),
+                                                               checkpoints_.busy() ? 1 : 0};
     statistics_.maximum(largest);
     if (traced) {
       traces_.push_back(rank_trace(worker_.program(), Rank(environment_.rank), step_, result.clocks));
@@ -159,9 +166,7 @@ class RankRun {
     if (options_.evaluate_every && done % *options_.evaluate_every == 0 && done < steps_) {
       evaluate();
     }
-    if (plan_.checkpoint.every_steps && done % *plan_.checkpoint.every_steps == 0 && done < steps_) {
-      save_model(worker_, connection_.communicator(), files_.checkpoint(done));
-    }
+    checkpoints_.after_step(done, largest[2] != 0, done == steps_);
   }
 
   StepRecord step_record(const StepResult& result, Nanoseconds duration, ByteCount resident) const {
@@ -190,6 +195,7 @@ class RankRun {
     const std::int64_t batches = std::clamp(whole, std::int64_t{1}, options_.evaluation_batches);
     double loss = 0;
     for (std::int64_t batch = 0; batch < batches; ++batch) {
+      connection_.tick();
       loss += worker_.evaluate(evaluation_tokens(text_.held_back(), plan_, batch, worker_.coordinates().data));
     }
     if (rank_zero()) {
@@ -233,10 +239,13 @@ class RankRun {
   const RecordSink& sink_;
   RunFiles files_;
   ByteText text_;
-  Connection connection_;
+  RankConnection connection_;
   Worker worker_;
   RankStatistics statistics_;
+  std::mutex recording_;
   std::unique_ptr<LineFile> record_;
+  RankCheckpoints checkpoints_;
+  RankFaults faults_;
   std::int64_t steps_ = 0;
   std::int64_t step_ = 0;
   std::vector<Trace> traces_;

@@ -10,4 +10,8 @@ inline std::string heartbeat_key(const std::string& prefix, int rank) {         
   return prefix + "heartbeat/" + std::to_string(rank);
 }
 
+inline std::string progress_key(const std::string& prefix, int rank) {  // value: rank_progress.h
+  return prefix + "progress/" + std::to_string(rank);
+}
+
 }  // namespace trainyard::executor

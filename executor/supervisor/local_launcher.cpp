@@ -13,6 +13,7 @@
 #include "executor/supervisor/job_keys.h"
 #include "executor/supervisor/line_tail.h"
 #include "executor/supervisor/rank_environment.h"
+#include "executor/supervisor/rank_progress.h"
 #include "executor/supervisor/signal_relay.h"
 #include "executor/supervisor/store_server.h"
 
@@ -27,16 +28,27 @@ struct LocalRank {
   LineTail tail;
   std::optional<std::string> last_beat;
   Clock::time_point beat_at;
+  RankProgress progress;
+  Clock::time_point progress_at;
+  std::optional<Clock::time_point> killed_at;  // on purpose
 };
+
+int due_in(Clock::time_point when) {
+  return static_cast<int>(
+      std::clamp<std::int64_t>(std::chrono::ceil<milliseconds>(when - Clock::now()).count(), 0, 60'000));
+}
 
 class LocalLauncher {
  public:
   explicit LocalLauncher(const LaunchOptions& options)
-      : options_(options), prefix_(options.job + "/0/"), store_(random_token()) {
+      : options_(options),
+        prefix_(options.job + "/" + std::to_string(options.generation) + "/"),
+        store_(random_token()) {
     check(options.ranks > 0, "a job has ranks");
     result_.exits.resize(static_cast<std::size_t>(options.ranks), "not started");
     for (int rank = 0; rank < options.ranks; ++rank) {
-      ranks_.push_back({ChildProcess(options.command, environment(rank)), {}, {}, Clock::now()});
+      ranks_.push_back(
+          {ChildProcess(options.command, environment(rank)), {}, {}, Clock::now(), {}, Clock::now(), std::nullopt});
     }
   }
 
@@ -47,6 +59,8 @@ class LocalLauncher {
       take_output();
       take_exits();
       take_heartbeats();
+      take_progress();
+      kill_on_purpose();
       stop_in_stages();
     }
     if (stopping_since_) {
@@ -91,13 +105,24 @@ class LocalLauncher {
         }
       }
     }
-    const bool urgent = stopping_since_.has_value();
-    const bool beats = options_.heartbeat_timeout.has_value();
-    ::poll(polled.data(), polled.size(), urgent ? 10 : beats ? heartbeat_poll() : -1);
+    ::poll(polled.data(), polled.size(), patience());
   }
 
-  int heartbeat_poll() const {
-    return static_cast<int>(std::clamp<std::int64_t>(options_.heartbeat_timeout->count() / 4, 10, 500));
+  // Milliseconds until there is something to look at that no descriptor tells; -1: never.
+  int patience() const {
+    if (stopping_since_) {
+      return 10;
+    }
+    std::vector<int> limits;
+    for (const auto& timeout : {options_.heartbeat_timeout, options_.hang_timeout}) {
+      if (timeout) {
+        limits.push_back(static_cast<int>(std::clamp<std::int64_t>(timeout->count() / 4, 10, 500)));
+      }
+    }
+    if (options_.kills != nullptr && options_.kills->next()) {
+      limits.push_back(due_in(*options_.kills->next()));
+    }
+    return limits.empty() ? -1 : *std::min_element(limits.begin(), limits.end());
   }
 
   void take_signals() {
@@ -177,8 +202,81 @@ class LocalLauncher {
     }
   }
 
-  LaunchFailure failure(std::size_t at, const std::string& cause) const {
-    return {static_cast<int>(at), cause, ranks_[at].tail.lines()};
+  void take_progress() {
+    if (!options_.hang_timeout || stopping_since_) {
+      return;
+    }
+    bool stalled = false;
+    for (std::size_t at = 0; at < ranks_.size(); ++at) {
+      LocalRank& rank = ranks_[at];
+      read_progress(at);
+      stalled = stalled || (rank.process.running() && Clock::now() - rank.progress_at > *options_.hang_timeout);
+    }
+    if (stalled) {
+      fail(least_advanced(),
+           "no progress for " + std::to_string(options_.hang_timeout->count()) + " ms, though its process is alive");
+    }
+  }
+
+  void read_progress(std::size_t at) {
+    LocalRank& rank = ranks_[at];
+    const std::optional<std::string> text = store_.get(progress_key(prefix_, static_cast<int>(at)));
+    const std::optional<RankProgress> progress = text ? parse_rank_progress(*text) : std::nullopt;
+    if (progress && progress->ticks != rank.progress.ticks) {
+      rank.progress_at = Clock::now();
+    }
+    rank.progress = progress.value_or(rank.progress);
+  }
+
+  // Of those that stand still together, the one behind the others, or the one that waits for none.
+  std::size_t least_advanced() const {
+    std::optional<std::size_t> least;
+    const auto order = [](const LocalRank& rank) { return std::pair(rank.progress.ticks, rank.progress.waiting); };
+    for (std::size_t at = 0; at < ranks_.size(); ++at) {
+      if (ranks_[at].process.running() && (!least || order(ranks_[at]) < order(ranks_[*least]))) {
+        least = at;
+      }
+    }
+    return least.value();
+  }
+
+  void kill_on_purpose() {
+    if (options_.kills == nullptr || stopping_since_) {
+      return;  // the next generation will have it
+    }
+    const std::optional<Clock::time_point> due = options_.kills->next();
+    if (!due || *due > Clock::now()) {
+      return;
+    }
+    const int victim = options_.kills->take(options_.ranks);
+    LocalRank& rank = ranks_[static_cast<std::size_t>(victim)];
+    if (rank.process.running()) {
+      rank.killed_at = Clock::now();
+      if (options_.on_kill) {
+        options_.on_kill(victim);
+      }
+      rank.process.signal_group(SIGKILL);
+    }
+  }
+
+  LaunchFailure failure(std::size_t at, const std::string& cause) {
+    LaunchFailure result{static_cast<int>(at), cause,        ranks_[at].tail.lines(),
+                         std::nullopt,         std::nullopt, Clock::now()};
+    read_progress(at);
+    const LocalRank& rank = ranks_[at];
+    const bool published = rank.progress != RankProgress{};
+    if (published) {
+      result.step = rank.progress.step;
+    }
+    const auto since = [](Clock::time_point then) {
+      return std::chrono::duration_cast<milliseconds>(Clock::now() - then);
+    };
+    if (rank.killed_at) {
+      result.detection = since(*rank.killed_at);
+    } else if (rank.process.running()) {  // found by what it didn't say
+      result.detection = since(options_.hang_timeout ? std::min(rank.beat_at, rank.progress_at) : rank.beat_at);
+    }
+    return result;
   }
 
   void fail(std::size_t at, const std::string& cause) {

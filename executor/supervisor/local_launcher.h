@@ -1,14 +1,16 @@
 // Starts the ranks of a job as processes of this host, and ends all of them when one fails.
 //
-// The launcher serves the store. A rank fails by ending with anything but exit status 0, or by missing its
-// heartbeat (watcher.h). Then, in this order: the abort key is set, so that the other ranks' watchers
-// release them and they can say what they were doing; after terminate_after they get SIGTERM; after
-// kill_after more, SIGKILL. SIGINT or SIGTERM to the launcher ends the ranks in the same way with more
-// patience; a second one at once. When launch_local() returns every rank has been reaped; if the launcher is
-// killed, the kernel kills the ranks.
+// The launcher serves the store. A rank fails by ending with anything but exit status 0, by missing its heartbeat
+// (watcher.h), or by making no progress although its process is alive; of ranks that stand still together, the one
+// that is behind, or that doesn't wait for another, is the cause. Then, in this order: the abort key is set, so that
+// the other ranks' watchers release them and they can say what they were doing; after terminate_after they get SIGTERM;
+// after kill_after more, SIGKILL. SIGINT or SIGTERM to the launcher ends the ranks in the same way with more patience;
+// a second one at once. When launch_local() returns every rank has been reaped; if the launcher is killed, the kernel
+// kills the ranks.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "executor/supervisor/child_process.h"
+#include "executor/supervisor/kill_clock.h"
 
 namespace trainyard::executor {
 
@@ -23,6 +26,7 @@ struct LaunchOptions {
   std::vector<std::string> command;  // argv of every rank; the first is a path
   int ranks = 1;
   std::string job = "job";
+  std::int64_t generation = 0;           // of a job's processes: in the prefix of the store's keys
   std::vector<std::string> environment;  // NAME=VALUE, added to this process's
   // Called as output arrives, for every rank. Who prints rank 0's sees the run's progress.
   std::function<void(int rank, OutputStream stream, std::string_view bytes)> on_output;
@@ -30,6 +34,10 @@ struct LaunchOptions {
   std::optional<int> consequence_exit;
   // A rank that has beaten once and then not for so long has failed. Unset: not looked at.
   std::optional<std::chrono::milliseconds> heartbeat_timeout;
+  // Ranks that publish no progress for so long, counted from their start on, have failed. Unset: not looked at.
+  std::optional<std::chrono::milliseconds> hang_timeout;
+  KillClock* kills = nullptr;  // kills ranks on purpose
+  std::function<void(int rank)> on_kill;
   std::chrono::milliseconds terminate_after = std::chrono::milliseconds(200);
   std::chrono::milliseconds kill_after = std::chrono::milliseconds(300);
   std::chrono::milliseconds interrupt_patience = std::chrono::seconds(5);  // kill_after, for a user's signal
@@ -39,6 +47,10 @@ struct LaunchFailure {
   int rank = 0;                         // the first that failed
   std::string cause;                    // "killed by signal 9 (SIGKILL)", "exited with 3", "no heartbeat for ..."
   std::vector<std::string> last_lines;  // of its standard error
+  std::optional<std::int64_t> step;     // that it was at, where it published that
+  // Since it stopped working: for a rank killed on purpose and for one without heartbeat or progress.
+  std::optional<std::chrono::milliseconds> detection;
+  std::chrono::steady_clock::time_point noticed_at;
 };
 
 struct LaunchResult {

@@ -197,6 +197,14 @@ std::vector<TensorSlice> Worker::slices(bool gradients) {
   return result;
 }
 
+std::vector<StateSlice> Worker::state() const {
+  std::vector<StateSlice> slices = state_slices(program_, communicator_.rank());
+  for (StateSlice& slice : slices) {
+    slice.memory = reinterpret_cast<float*>(memory_->addresses()[slice.buffer.at()]) + slice.offset;
+  }
+  return slices;
+}
+
 std::vector<TensorSlice> Worker::parameters() { return slices(false); }
 std::vector<TensorSlice> Worker::gradients() { return slices(true); }
 

@@ -12,6 +12,7 @@
 #include "executor/data/step_tokens.h"
 #include "executor/device/device.h"
 #include "executor/worker/fault.h"
+#include "executor/worker/state_slice.h"
 #include "executor/worker/tensor_slice.h"
 
 namespace trainyard::executor {
@@ -56,6 +57,9 @@ class Worker {
   // This rank's slices. Gradients: as reduced in the last step, before clipping; under ZeRO this rank's share.
   std::vector<TensorSlice> parameters();
   std::vector<TensorSlice> gradients();
+
+  // What a checkpoint keeps of this rank, as addresses of the device. Between steps only.
+  std::vector<StateSlice> state() const;
 
  private:
   struct Bound;  // a program bound to memory

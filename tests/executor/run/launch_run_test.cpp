@@ -77,7 +77,8 @@ TEST(LaunchRun, LeavesRecordTraceAndModel) {
   const RunFiles files{options.folder};
   int lines = 0;
   const RunOutcome outcome =
-      launch_run(plan, options, RANK_PROCESS, {.on_record = [&](const std::string&) { ++lines; }, .on_message = {}});
+      launch_run(plan, options, RANK_PROCESS,
+                 {.on_record = [&](const std::string&) { ++lines; }, .on_message = {}, .on_notice = {}});
   ASSERT_TRUE(outcome.ok()) << outcome.failure->cause;
 
   const RunRecord record = read_run_record(files.record());
@@ -161,7 +162,8 @@ TEST(LaunchRun, ARankThatDiesEndsTheRunWithItsNumberAndStep) {
                                        ::kill(*pid, SIGKILL);
                                      }
                                    },
-                               .on_message = {}};
+                               .on_message = {},
+                               .on_notice = {}};
   const RunOutcome outcome = launch_run(plan, options, RANK_PROCESS, callbacks);
   EXPECT_LT(std::chrono::steady_clock::now() - killed, std::chrono::seconds(2));
   ASSERT_TRUE(outcome.failure.has_value());
@@ -207,23 +209,23 @@ TEST(RunFolder, IsHeldByOneRunAtATime) {
   const TemporaryFolder folder;
   const RunFiles files{folder.path() / "run"};
   {
-    const RunFolder first(files, false);
-    for (const bool replace : {false, true}) {
-      const Error error = error_of([&] { const RunFolder second(files, replace); });
+    const RunFolder first(files, FolderUse::kNew);
+    for (const FolderUse use : {FolderUse::kNew, FolderUse::kReplace}) {
+      const Error error = error_of([&] { const RunFolder second(files, use); });
       EXPECT_TRUE(contains(error.problem(), "another run")) << error.what();
     }
   }
-  EXPECT_NO_THROW(RunFolder(files, false)) << "the lock goes with its holder";
+  EXPECT_NO_THROW(RunFolder(files, FolderUse::kNew)) << "the lock goes with its holder";
 }
 
 TEST(RunFolder, ReplacesARunButNothingElse) {
   const TemporaryFolder folder;
   const RunFiles files{folder.path()};
   folder.write("thesis.tex", "important");
-  EXPECT_TRUE(contains(error_of([&] { const RunFolder run(files, true); }).problem(), "holds no run"));
+  EXPECT_TRUE(contains(error_of([&] { const RunFolder run(files, FolderUse::kReplace); }).problem(), "holds no run"));
   folder.write("plan.json", "{}");
-  EXPECT_TRUE(contains(error_of([&] { const RunFolder run(files, false); }).problem(), "isn't empty"));
-  EXPECT_NO_THROW(RunFolder(files, true));
+  EXPECT_TRUE(contains(error_of([&] { const RunFolder run(files, FolderUse::kNew); }).problem(), "isn't empty"));
+  EXPECT_NO_THROW(RunFolder(files, FolderUse::kReplace));
   EXPECT_FALSE(std::filesystem::exists(files.plan()));
   EXPECT_TRUE(std::filesystem::exists(folder.path() / "thesis.tex"));
 }

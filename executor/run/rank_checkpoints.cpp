@@ -1,0 +1,66 @@
+#include "executor/run/rank_checkpoints.h"
+
+#include <utility>
+
+#include "executor/checkpoint/load_state.h"
+
+namespace trainyard::executor {
+
+RankCheckpoints::RankCheckpoints(const Plan& plan, const RunOptions& options, const RankEnvironment& environment,
+                                 Worker& worker, RankConnection& connection, OnEnd on_end)
+    : plan_(plan), options_(options), worker_(worker), connection_(connection), files_{options.folder} {
+  if (plan.checkpoint.every_steps) {
+    saver_ = std::make_unique<CheckpointSaver>(connection.device(), environment, worker.state(),
+                                               CheckpointSaverOptions{.checkpoints = files_.checkpoints(),
+                                                                      .keep = plan.checkpoint.keep,
+                                                                      .manifest = manifest(),
+                                                                      .on_end = std::move(on_end)});
+  }
+}
+
+CheckpointManifest RankCheckpoints::manifest() const {
+  CheckpointManifest manifest;
+  manifest.identity = checkpoint_identity(plan_, worker_.program().hash, options_.generation.data_hash);
+  manifest.threads_per_rank = options_.threads_per_rank;
+  manifest.provenance.version = tool_version();
+  return manifest;
+}
+
+void RankCheckpoints::load(std::int64_t steps) {
+  const std::filesystem::path folder = files_.checkpoint(steps);
+  load_state(connection_.device(), worker_.state(), folder, read_manifest(folder));
+}
+
+// A run that stops before its plan's end saves there, so that it can be resumed; a whole one has its final weights.
+bool RankCheckpoints::due(std::int64_t done, bool last) const {
+  return last ? done < plan_.training.steps : done % *plan_.checkpoint.every_steps == 0;
+}
+
+void RankCheckpoints::after_step(std::int64_t done, bool anyone_busy, bool last) {
+  if (saver_ == nullptr) {
+    return;
+  }
+  due_ = due_ || due(done, last);
+  if (last && due(done, last) && anyone_busy) {
+    saver_->wait();
+    connection_.communicator().barrier();
+    anyone_busy = false;
+  }
+  if (!due_ || anyone_busy) {
+    return;
+  }
+  due_ = false;
+  saver_->begin(done);
+  if (!plan_.checkpoint.asynchronous) {
+    saver_->wait();
+    connection_.communicator().barrier();
+  }
+}
+
+void RankCheckpoints::finish() {
+  if (saver_ != nullptr) {
+    saver_->wait();
+  }
+}
+
+}  // namespace trainyard::executor

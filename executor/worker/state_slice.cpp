@@ -1,0 +1,94 @@
+#include "executor/worker/state_slice.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/error.h"
+
+namespace trainyard::executor {
+
+namespace {
+
+// A bucket's elements [part.begin, part.end) fill the buffer.
+struct Place {
+  StateKind kind = StateKind::kParameter;
+  BufferId buffer;
+  IndexRange part;
+};
+
+IndexRange intersection(IndexRange a, IndexRange b) {
+  const std::int64_t begin = std::max(a.begin, b.begin);
+  return {begin, std::max(begin, std::min(a.end, b.end))};
+}
+
+const Buffer* moment_of(const Role& role, const Bucket& bucket, BufferContent content) {
+  for (const Buffer& buffer : role.buffers) {
+    if (buffer.persistent && buffer.content == content && buffer.bucket == bucket.id) {
+      return &buffer;
+    }
+  }
+  return nullptr;
+}
+
+// Where a bucket's state lies. A buffer that is shorter than the bucket holds the owned share.
+std::vector<Place> places(const Role& role, const Bucket& bucket, IndexRange owned) {
+  std::vector<Place> result;
+  const auto add = [&](StateKind kind, const Buffer& buffer) {
+    check(buffer.type == DataType::kFp32, "state is fp32");
+    const bool whole = buffer.elements == bucket.elements;
+    check(whole || buffer.elements == owned.size(), "a buffer holds a bucket or the owned share of it");
+    result.push_back({kind, buffer.id, whole ? IndexRange{0, bucket.elements} : owned});
+  };
+  add(StateKind::kParameter, role.buffers[bucket.parameters_buffer.at()]);
+  if (const Buffer* momentum = moment_of(role, bucket, BufferContent::kMomentum)) {
+    add(StateKind::kMomentum, *momentum);
+  }
+  if (const Buffer* variance = moment_of(role, bucket, BufferContent::kVariance)) {
+    add(StateKind::kVariance, *variance);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string StateSlice::name() const {
+  switch (kind) {
+    case StateKind::kParameter:
+      return parameter.name;
+    case StateKind::kMomentum:
+      return parameter.name + "/momentum";
+    case StateKind::kVariance:
+      return parameter.name + "/variance";
+  }
+  return "?";
+}
+
+std::vector<StateSlice> state_slices(const Program& program, Rank rank) {
+  const Role& role = program.role_of(rank);
+  const Coordinates coordinates = program.mesh.coordinates(rank);
+  std::vector<StateSlice> slices;
+  const auto index = static_cast<std::size_t>(coordinates.data);
+  for (const Bucket& bucket : role.buckets) {
+    const IndexRange owned{bucket.boundaries[index], bucket.boundaries[index + 1]};
+    for (const Place& place : places(role, bucket, owned)) {
+      for (const BucketParameter& placed : bucket.parameters) {
+        const IndexRange whole{placed.offset, placed.offset + placed.elements};
+        const IndexRange held = intersection(whole, place.part);
+        const bool saves = !placed.tensor_replicated || coordinates.tensor == 0;
+        const IndexRange saved = saves ? intersection(held, owned) : IndexRange{held.begin, held.begin};
+        if (held.size() > 0) {
+          slices.push_back({.kind = place.kind,
+                            .parameter = placed.parameter,
+                            .ranges = local_ranges(placed.shard, program.mesh, coordinates),
+                            .held = {held.begin - placed.offset, held.end - placed.offset},
+                            .saved = {saved.begin - placed.offset, saved.end - placed.offset},
+                            .buffer = place.buffer,
+                            .offset = held.begin - place.part.begin});
+        }
+      }
+    }
+  }
+  return slices;
+}
+
+}  // namespace trainyard::executor
