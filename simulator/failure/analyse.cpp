@@ -249,7 +249,7 @@ void add_notes(Reliability& result, const Analysis& a) {
 
 std::optional<std::string> why_no_progress(const Analysis& a, double goodput) {
   const bool replaces = a.job.spares.provision || a.job.policy.kind == RecoveryKind::kShrink;
-  if (!a.shortage.mean_down && a.shortage.waiting > 0.0 && !replaces) {
+  if (a.shortage.forever && a.shortage.mean_down > static_cast<double>(a.job.spares.nodes) && !replaces) {
     return fmt::format("lost nodes never come back and nothing replaces them: {} spares last {:.2g} days of {:.2g}",
                        a.job.spares.nodes,
                        static_cast<double>(a.job.spares.nodes + 1) / (a.shortage.loss_rate * kSecondsPerDay),
@@ -275,8 +275,10 @@ Reliability analyse(const JobModel& job) {
   result.mttf = mean_time_to_failure(from_si<PerSecond>(a.paths.rate));
   result.stops_per_day = (a.paths.rate + job.planned.rate.value.si()) * kSecondsPerDay;
   result.corruption = a.corruption;
-  result.nodes_down = a.shortage.mean_down;
-  result.nodes_down_p99 = a.shortage.p99_down;
+  if (!a.shortage.forever) {
+    result.nodes_down = a.shortage.mean_down;
+    result.nodes_down_p99 = a.shortage.p99_down;
+  }
   const double total = period.total();
   const bool finite = std::isfinite(total);
   result.goodput = finite ? period.uses[TimeUse::kUseful] / total : 0.0;

@@ -76,9 +76,9 @@ double JobRun::next_discovery() const {
   return next;
 }
 
-JobRun::Next JobRun::next_event(const RunLimits& limits, double speed, double& wait) const {
+JobRun::Next JobRun::next_event(double speed, double& wait) const {
   Next next = Next::kOutOfTime;
-  wait = limits.duration - clock_;
+  wait = limits_.duration - clock_;
   const auto sooner = [&next, &wait](double time, Next event) {
     if (time < wait) {
       wait = time;
@@ -91,8 +91,8 @@ JobRun::Next JobRun::next_event(const RunLimits& limits, double speed, double& w
   sooner(next_episode_ - hazard_clock_, Next::kEpisode);
   sooner(next_change() - clock_, Next::kChange);
   sooner(next_discovery() - clock_, Next::kDiscovery);
-  if (limits.target > 0.0) {
-    const double done = progress_.time_until(limits.target, speed);
+  if (limits_.target > 0.0) {
+    const double done = progress_.time_until(limits_.target, speed);
     if (done <= wait) {
       wait = done;
       next = Next::kDone;
@@ -102,20 +102,26 @@ JobRun::Next JobRun::next_event(const RunLimits& limits, double speed, double& w
   return next;
 }
 
+bool JobRun::over() {
+  if (outcome_.failures > limits_.failures) {
+    outcome_.gave_up = "failures leave no time to make progress";
+  }
+  return outcome_.gave_up.has_value() || clock_ >= limits_.duration;
+}
+
 RunOutcome JobRun::run(const RunLimits& limits) {
+  limits_ = limits;
   while (!outcome_.gave_up) {
     const double speed = replica_speed() * episode_speed();
     double wait = 0.0;
-    const Next next = next_event(limits, speed, wait);
+    const Next next = next_event(speed, wait);
     run_for(wait);
     if (next == Next::kDone || next == Next::kOutOfTime) {
       outcome_.finished = next == Next::kDone || limits.target <= 0.0;
       break;
     }
     handle(next);
-    if (outcome_.failures > limits.failures) {
-      outcome_.gave_up = "failures leave no time to make progress";
-    }
+    over();
   }
   outcome_.wall = clock_;
   outcome_.work = progress_.work();
@@ -337,6 +343,9 @@ void JobRun::recover(FailureArrival arrival) {
         break;
       }
     }
+    if (over()) {
+      break;
+    }
     arrival = arrivals_.take();
   }
   down_.clear();  // a restart brings all replicas back
@@ -397,6 +406,9 @@ void JobRun::drop_replica(FailureArrival arrival, const RecoveryPath* path) {
     if (!stand(std::max(0.0, noticed - clock_), TimeUse::kDetection, name) &&
         !stand(std::max(0.0, stall_end - clock_), TimeUse::kRestart, name)) {
       break;
+    }
+    if (over()) {
+      return;
     }
     arrival = arrivals_.take();
     path = &choose_path(arrival);

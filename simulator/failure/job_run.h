@@ -80,7 +80,8 @@ class JobRun {
   double episode_speed() const;
   double next_change() const;
   double next_discovery() const;
-  Next next_event(const RunLimits& limits, double speed, double& wait) const;
+  Next next_event(double speed, double& wait) const;
+  bool over();  // a limit is reached: what a recovery without end has to look at
   void run_for(double wall);
   void handle(Next event);
 
@@ -122,6 +123,7 @@ class JobRun {
   std::vector<DownReplica> down_;
   std::int64_t missing_ = 0;  // nodes lost and not replaced
   std::vector<Corruption> corruptions_;
+  RunLimits limits_;
   RunOutcome outcome_;
   std::vector<TimelineSlice>* timeline_;
   double timeline_end_;

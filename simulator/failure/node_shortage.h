@@ -1,6 +1,7 @@
 // Nodes away for repair, and what it costs that spares run out.
 //
-//   mean down   sum over node losses of rate x nodes x E[repair]   (M/G/infinity: Poisson whatever the repair law)
+//   mean down   at t: sum over node losses of rate x nodes x E[min(repair, t)]   (M/G/infinity from empty: Poisson)
+//               Repairs have tails of months, so a job of weeks is still filling up: shares are means over its length.
 //   dispersion  variance / mean = max(given, E[k^2] / E[k]), k nodes an event: negative binomial p(c)
 //   waiting     nothing fails while the job stands for want of a node: p(S + 1) / sum of p(0 .. S + 1), S spares
 //   (Erlang B:
@@ -9,11 +10,9 @@
 //   shrink      replicas left out: E[ceil((down - S)+ / nodes each)] = sum over j of P(down > S + j each)
 //               restarts to take one in again: as often as one is left out, rate x sum over j of p(S + j each)
 //
-// Nodes that never come back: the count grows evenly over the job; shares are means over it.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "simulator/failure/job_model.h"
 #include "simulator/failure/recovery_paths.h"
@@ -21,10 +20,10 @@
 namespace trainyard::simulator {
 
 struct NodeShortage {
-  double loss_rate = 0.0;           // events that take nodes out, per second
-  std::optional<double> mean_down;  // nothing: some never come back
-  std::optional<std::int64_t> p99_down;
-  double shape = 0.0;             // of the negative binomial
+  double loss_rate = 0.0;         // events that take nodes out, per second
+  bool forever = false;           // some never come back
+  double mean_down = 0.0;         // at the job's end
+  std::int64_t p99_down = 0;      // then
   double waiting = 0.0;           // share of time
   double none_left = 0.0;         // P(down >= spares)
   double mean_missing = 0.0;      // E[(down - spares)+]
