@@ -26,9 +26,9 @@ using nlohmann::ordered_json;
 
 std::string change_text(double factor) { return fmt::format("{:+.1f} %", 100.0 * (factor - 1.0)); }
 
-ordered_json sensitivity_json(const std::vector<simulator::Sensitivity>& entries, const Study& study) {
+ordered_json sensitivity_json(const std::vector<simulator::MachineSensitivity>& entries, const Study& study) {
   ordered_json array = ordered_json::array();
-  for (const simulator::Sensitivity& entry : entries) {
+  for (const simulator::MachineSensitivity& entry : entries) {
     array.push_back({{"what", entry.what},
                      {"feasible", entry.feasible},
                      {"throughput", entry.speedup},
@@ -162,7 +162,7 @@ int print_sensitivity(const Study& study, const simulator::RankedLayout& today) 
   }
   Table table({"what if", "throughput", "with today's layout", "best layout then"},
               {Align::kLeft, Align::kRight, Align::kRight, Align::kLeft});
-  for (const simulator::Sensitivity& entry : entries) {
+  for (const simulator::MachineSensitivity& entry : entries) {
     table.add_row({entry.what, entry.feasible ? change_text(entry.speedup) : "nothing fits",
                    change_text(entry.same_layout), entry.changes_layout ? layout_text(entry.best.layout) : "the same"});
   }

@@ -31,6 +31,7 @@ std::vector<MachineChange> usual_changes(const Machine& machine) {
         peak.value *= f;
       }
     });
+    changes.push_back({"gradient buckets" + end, machine, f});
   }
   for (const int gigabytes : {141, 192, 288}) {
     const ByteCount memory(static_cast<std::int64_t>(gigabytes * kGigabyte));
@@ -41,27 +42,40 @@ std::vector<MachineChange> usual_changes(const Machine& machine) {
   return changes;
 }
 
-std::vector<Sensitivity> sensitivities(const SearchRequest& request, const RankedLayout& today,
-                                       const std::vector<MachineChange>& changes, const MachinePricers& pricers,
-                                       const std::stop_token& stop) {
-  std::vector<Sensitivity> result;
+std::vector<MachineSensitivity> sensitivities(const SearchRequest& request, const RankedLayout& today,
+                                              const std::vector<MachineChange>& changes, const MachinePricers& pricers,
+                                              const std::stop_token& stop) {
+  std::vector<MachineSensitivity> result;
   for (const MachineChange& change : changes) {
     SearchRequest changed = request;
     changed.machine = change.machine;
     changed.keep = 1;
+    const auto buckets = [&change](ByteCount bytes) {
+      return ByteCount(static_cast<std::int64_t>(static_cast<double>(bytes.value()) * change.bucket_factor));
+    };
+    changed.space.base.bucket_bytes = buckets(changed.space.base.bucket_bytes);
+    Layout same = today.layout;
+    same.bucket_bytes = buckets(same.bucket_bytes);
     const PricerFactory factory = pricers(request.space.workload, change.machine);
     const SearchResult found = search_layouts(changed, factory, {}, stop);
     if (found.stopped) {
       break;
     }
-    Sensitivity entry;
+    MachineSensitivity entry;
     entry.what = change.what;
     entry.feasible = !found.best.empty();
-    entry.same_layout = today.step.step_time / factory()->price(today.layout).step_time;
+    const StepPrice step = factory()->price(same);
+    entry.same_layout = today.step.step_time / step.step_time;
     if (entry.feasible) {
       entry.best = found.best.front();
+      // Today's may have been refined beyond what a search visits (stage splits).
+      if (step.step_time < entry.best.step.step_time) {
+        entry.best = today;
+        entry.best.layout = same;
+        entry.best.step = step;
+      }
       entry.speedup = today.step.step_time / entry.best.step.step_time;
-      entry.changes_layout = entry.best.layout != today.layout;
+      entry.changes_layout = entry.best.layout != same;
     }
     result.push_back(std::move(entry));
   }

@@ -1,7 +1,7 @@
 // Sensitivity: what another machine would change: the best layout's speed on it, and whether another layout is best.
 //
-// One number of the machine changes at a time: peak, memory, its bandwidth, links in the node, NICs, latency. Each
-// gets a search of its own.
+// One number of the machine changes at a time: peak, memory, its bandwidth, links in the node, NICs; or the buckets
+// that gradients are reduced in. Each gets a search of its own.
 #pragma once
 
 #include <string>
@@ -15,13 +15,14 @@ namespace trainyard::simulator {
 struct MachineChange {
   std::string what;  // "NIC bandwidth doubled"
   Machine machine;
+  double bucket_factor = 1.0;  // on Layout::bucket_bytes
 };
 
-// The usual questions: NIC and NVLink bandwidth doubled and halved, memory bandwidth and peak doubled, memory of 141
-// and 192 GB, NIC latency halved.
+// The usual questions: NIC and NVLink bandwidth, memory bandwidth, peak and gradient buckets doubled and halved, memory
+// of 141, 192 and 288 GB where that is more.
 std::vector<MachineChange> usual_changes(const Machine& machine);
 
-struct Sensitivity {
+struct MachineSensitivity {
   std::string what;
   bool feasible = false;     // some layout fits
   RankedLayout best;         // on the changed machine
@@ -30,8 +31,8 @@ struct Sensitivity {
   bool changes_layout = false;
 };
 
-std::vector<Sensitivity> sensitivities(const SearchRequest& request, const RankedLayout& today,
-                                       const std::vector<MachineChange>& changes, const MachinePricers& pricers,
-                                       const std::stop_token& stop = {});
+std::vector<MachineSensitivity> sensitivities(const SearchRequest& request, const RankedLayout& today,
+                                              const std::vector<MachineChange>& changes, const MachinePricers& pricers,
+                                              const std::stop_token& stop = {});
 
 }  // namespace trainyard::simulator

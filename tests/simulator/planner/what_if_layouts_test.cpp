@@ -38,10 +38,13 @@ TEST(Sensitivity, MoreOfAnythingNeverSlowsTheBestLayout) {
   const RankedLayout today = found(request).best.front();
   const auto entries = sensitivities(request, today, usual_changes(request.machine), curve_pricers(request.machine));
   ASSERT_GE(entries.size(), 9U);
-  for (const Sensitivity& entry : entries) {
+  for (const MachineSensitivity& entry : entries) {
+    EXPECT_GE(entry.speedup, entry.same_layout - 1e-9) << entry.what;  // the best is at least as good as today's
+    if (entry.what.find("buckets") != std::string::npos) {
+      continue;  // smaller ones leave less of the last bucket and are slower on the wire
+    }
     const bool halved = entry.what.find("halved") != std::string::npos;
     EXPECT_TRUE(halved ? entry.speedup <= 1.001 : entry.speedup >= 0.999) << entry.what << " " << entry.speedup;
-    EXPECT_GE(entry.speedup, entry.same_layout - 1e-9) << entry.what;  // the best is at least as good as today's
   }
 }
 
