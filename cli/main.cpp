@@ -7,6 +7,7 @@
 #include <exception>
 #include <filesystem>
 #include <new>
+#include <system_error>
 
 #include "cli/command_line.h"
 #include "cli/exit_code.h"
@@ -70,6 +71,14 @@ int guarded(int argc, char** argv) {
            "something smaller: fewer ranks, a smaller model, batch or cluster");
   } catch (const std::filesystem::filesystem_error& failure) {
     report(session, failure.code().message(), failure.path1().string(), "check the path and its permissions");
+  } catch (const std::system_error& failure) {
+    if (failure.code() != std::errc::resource_unavailable_try_again) {
+      report(session, failure.what(), "", "");
+      return kFailedRun;
+    }
+    report(session, "a thread can't be started: too little memory, or too many threads", "",
+           "something smaller, fewer --threads, or see ulimit -a");
+    return kFailedRun;
   } catch (const std::exception& failure) {  // a library's: the network, the file system
     if (std::ferror(stdout) != 0) {
       report(session, failure.what(), "standard output", kOutputHint);

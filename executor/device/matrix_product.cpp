@@ -1,10 +1,12 @@
 #include "executor/device/matrix_product.h"
 
 #include <dnnl.h>
+
 #include <omp.h>
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -18,6 +20,9 @@ void multiply(const MatrixProduct& p, MatrixProductCounter& counter) {
   const dnnl_status_t status =
       dnnl_sgemm(p.transpose == Transpose::kTN ? 'T' : 'N', p.transpose == Transpose::kNT ? 'T' : 'N', p.m, p.n, p.k,
                  1.0f, p.a, p.a_stride, p.b, p.b_stride, p.accumulate ? 1.0f : 0.0f, p.c, p.c_stride);
+  if (status == dnnl_out_of_memory) {
+    throw std::bad_alloc();
+  }
   if (status != dnnl_success) {
     throw std::runtime_error("oneDNN refused a matrix product of " + std::to_string(p.m) + " x " + std::to_string(p.n) +
                              " x " + std::to_string(p.k));

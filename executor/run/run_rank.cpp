@@ -265,6 +265,8 @@ void run_rank(const Plan& plan, const RunOptions& options, const RankEnvironment
     run.run();
   } catch (const PeerLost& failure) {
     throw PeerLost(failure.what(), where());
+  } catch (const std::bad_alloc&) {
+    throw Error("out of memory", where(), "a smaller micro-batch, recomputation, ZeRO or more ranks");
   } catch (const std::exception& failure) {
     throw Error(failure.what(), where());
   }

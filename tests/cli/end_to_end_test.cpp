@@ -1,7 +1,9 @@
 // calibrate, plan, simulate, run, compare, trace on two ranks of a tiny model.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -202,6 +204,42 @@ TEST(Calibrate, CtrlCLeavesNothingHalfWritten) {
   for (const pid_t rank : ranks) {
     EXPECT_FALSE(exists(rank));
   }
+}
+
+// What the planner says is the largest batch that fits in 300 MiB trains in them, with 10 MiB for what counts as data
+// and isn't resident (stacks, the allocator's reserve); one sequence more, 36 MiB, runs out.
+TEST_F(EndToEnd, TheLargestBatchTrainsUnderAMemoryCapAndOneSequenceMoreRunsOut) {
+  const std::string model = std::string(TRAINYARD_SOURCE_DIR) + "/models/llm/demo-llama.json";
+  const auto planned = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {
+        "plan",    "--model", model,        "--profile", folder_->file("profile.json"),
+        "--ranks", "1",       "--sequence", "512",       "--recompute",
+        "none",    "--steps", "1"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_command(arguments);
+  };
+  const json largest =
+      parse_output(planned({"--global-batch", "1", "--memory", "300 MiB", "--maximize", "batch", "--json"}));
+  const std::int64_t batch = largest["value"];
+  ASSERT_EQ(largest["next"], batch + 1);
+  const auto trains = [&](std::int64_t sequences) {
+    const std::string number = std::to_string(sequences);
+    const std::string plan = folder_->file("capped" + number + ".json");
+    EXPECT_EQ(planned({"--global-batch", number, "--micro-batch", number, "--output", plan}).exit_code, 0);
+    rlimit before{};
+    getrlimit(RLIMIT_DATA, &before);
+    const rlimit capped{std::min<rlim_t>(310U << 20U, before.rlim_cur), before.rlim_max};
+    setrlimit(RLIMIT_DATA, &capped);
+    const CommandResult result = run_command({"run", plan, "--data", folder_->file("text.txt"), "--threads", "1",
+                                              "--no-model", "--output", folder_->file("capped" + number)});
+    setrlimit(RLIMIT_DATA, &before);
+    return result;
+  };
+  const CommandResult fits = trains(batch);
+  EXPECT_EQ(fits.exit_code, 0) << fits.err;
+  const CommandResult lacks = trains(batch + 1);
+  EXPECT_EQ(lacks.exit_code, 1) << lacks.err;
+  EXPECT_TRUE(lacks.err.find("memory") != std::string::npos) << lacks.err;
 }
 
 }  // namespace trainyard::cli
