@@ -14,6 +14,7 @@ namespace trainyard::cli {
 namespace {
 
 constexpr std::size_t kKept = 20;
+constexpr std::size_t kKeptForGoodput = 60;  // whose order failures may change
 
 }  // namespace
 
@@ -36,7 +37,8 @@ simulator::SearchRequest cluster_request(const PlanOptions& options, const Devic
   request.space.limits.vary_overlap = options.vary_overlap;
   request.space.limits.selective = request.habits.unfused_attention;
   request.wanted = [layout = options.layout](const Layout& candidate) { return wanted(layout, candidate); };
-  request.keep = std::max({kKept, options.top, options.pick, kTriedForEach * options.simulated});
+  request.keep = std::max(
+      {options.by_goodput() ? kKeptForGoodput : kKept, options.top, options.pick, kTriedForEach * options.simulated});
   request.prune = !options.exhaustive;
   request.threads = options.threads;
   return request;

@@ -13,10 +13,31 @@ namespace trainyard::cli {
 
 namespace {
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+using simulator::Ranged;
+
+constexpr double kNinety = 1.645;
+constexpr double kLeastSpread = 0.03;  // of one machine, from run to run
+constexpr double kOneSample = 0.25;    // of a single measurement
+
+// Of the mean, not of one event: the model is of means.
+std::optional<Ranged<Seconds>> mean_of(const std::vector<double>& samples) {
+  if (samples.empty()) {
+    return std::nullopt;
+  }
+  const auto count = static_cast<double>(samples.size());
+  double sum = 0.0;
+  for (const double sample : samples) {
+    sum += sample;
+  }
+  const double mean = sum / count;
+  double squares = 0.0;
+  for (const double sample : samples) {
+    squares += (sample - mean) * (sample - mean);
+  }
+  const double error = count > 1.0 ? std::sqrt(squares / (count - 1.0) / count) : kOneSample * mean / kNinety;
+  const double half = std::max(kNinety * error, kLeastSpread * mean);
+  return Ranged<Seconds>{from_si<Seconds>(mean), from_si<Seconds>(std::max(mean - half, 0.2 * mean)),
+                         from_si<Seconds>(mean + half)};
 }
 
 }  // namespace
@@ -30,9 +51,42 @@ MeasuredRun measured_run(const std::filesystem::path& file) {
   if (steps.empty()) {
     throw Error("has no steps", file.string(), "the record of a run that got going");
   }
+  std::vector<double> blocking;
+  std::vector<double> write;
+  for (const SaveRecord& save : record.saves) {
+    blocking.push_back(save.blocking_time.si());
+    if (save.failure.empty()) {
+      write.push_back(save.save_time.si());
+    }
+  }
+  std::vector<double> restart;
+  std::vector<double> load;
+  for (const RestartRecord& begin : record.restarts) {
+    load.push_back(begin.load_time.si());
+    if (begin.restart_time) {
+      restart.push_back(begin.restart_time->si());
+    }
+  }
+  std::vector<double> detect;
+  for (const FailureRecord& failure : record.failures) {
+    if (failure.detection_time) {
+      detect.push_back(failure.detection_time->si());
+    }
+  }
   MeasuredRun run;
-  run.step_time = from_si<Seconds>(median(steps));
-  run.notes.push_back(fmt::format("measured in {}: {} steps", file.filename().string(), steps.size()));
+  run.step_time = mean_of(steps)->value;
+  run.recovery.blocking = mean_of(blocking);
+  run.recovery.write = mean_of(write);
+  run.recovery.restart = mean_of(restart);
+  run.recovery.load = mean_of(load);
+  run.recovery.detect = mean_of(detect);
+  run.notes.push_back(fmt::format("measured in {}: {} steps, {} saves, {} restarts", file.filename().string(),
+                                  steps.size(), blocking.size(), restart.size()));
+  if (restart.empty()) {
+    run.notes.push_back(
+        "no restart is in that record: restart times are the profile's; run it once with --inject "
+        "kill@RATE");
+  }
   return run;
 }
 

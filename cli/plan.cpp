@@ -140,6 +140,20 @@ void check_questions(const PlanOptions& options) {
   if (options.sweep.empty() && (options.strong || !options.svg.empty())) {
     throw Error("belongs to a sweep", options.strong ? "--strong" : "--svg", "add --sweep RANKS,..., or leave it out");
   }
+  if (!options.by_goodput() && (!options.failures.empty() || !options.policy.empty())) {
+    throw Error("belongs to --goal goodput", options.failures.empty() ? "--policy" : "--failures",
+                "add --goal goodput, or leave it out");
+  }
+  if (options.by_goodput()) {
+    const char* other = !options.sweep.empty()      ? "--sweep"
+                        : !options.maximize.empty() ? "--maximize"
+                        : options.sensitivity       ? "--sensitivity"
+                        : options.simulated > 0     ? "--simulate"
+                                                    : nullptr;
+    if (other != nullptr) {
+      throw Error("isn't answered beside --goal goodput", other, "ask for one at a time");
+    }
+  }
   const char* study = !options.sweep.empty() ? "--sweep" : !options.maximize.empty() ? "--maximize" : nullptr;
   if (study == nullptr) {
     if (options.sensitivity && (options.explain || options.simulated > 0)) {
@@ -283,6 +297,19 @@ void add_cluster_options(CLI::App& verb, PlanOptions& options) {
   verb.add_flag("--strong", options.strong, "With --sweep: the batch stays (default: it grows with the ranks)")
       ->group(group);
   verb.add_option("--svg", options.svg, "With --sweep: a chart")->type_name("FILE")->group(group);
+  verb.add_option(
+          "--goal", options.goal,
+          "speed, or goodput: useful tokens a day after failures, with interval, spares, timeouts and detectors")
+      ->check(CLI::IsMember({"speed", "goodput"}))
+      ->group(group);
+  verb.add_option("--failures", options.failures,
+                  "With --goal goodput: failure profile, a file or a name of models/failures (llama3-h100)")
+      ->type_name("FILE")
+      ->group(group);
+  verb.add_option("--policy", options.policy,
+                  "With --goal goodput: how the job goes on, as in `reliability` (restart_from_storage)")
+      ->type_name("NAME")
+      ->group(group);
 }
 
 }  // namespace

@@ -16,14 +16,19 @@
 #include "cli/long_answer.h"
 #include "cli/plan_cluster_report.h"
 #include "cli/plan_studies.h"
+#include "cli/reliability_options.h"
 #include "cli/topology_option.h"
 #include "core/error.h"
+#include "core/import/open_cluster.h"
 #include "core/plan/plan.h"
 #include "core/plan/shipped.h"
 #include "core/program/program.h"
+#include "simulator/failure/failure_profile.h"
+#include "simulator/failure/fault_domains.h"
 #include "simulator/memory/memory_estimate.h"
 #include "simulator/memory/memory_model.h"
 #include "simulator/planner/best_layouts.h"
+#include "simulator/planner/goodput.h"
 #include "simulator/planner/planner.h"
 #include "simulator/planner/search_machine.h"
 #include "simulator/planner/stage_split.h"
@@ -32,6 +37,9 @@
 namespace trainyard::cli {
 
 namespace {
+
+constexpr const char* kUsualFailures = "llama3-h100";
+constexpr double kArchiveInterval = 7200.0;  // s of work between saves that outlive the newest few, as in `reliability`
 
 // Layers moved between stages where that helps; the best stay in order, and the front has them.
 void balance(simulator::SearchResult& result, const simulator::SearchRequest& request,
@@ -99,8 +107,46 @@ void warn_of_program(const Plan& plan, const DeviceProfile& profile) {
   }
 }
 
+RecoveryPolicy recovery_of(const PlanOptions& options) {
+  RecoveryPolicy policy;
+  if (!options.policy.empty()) {
+    policy.kind = parse_recovery_kind(options.policy, "--policy");
+  }
+  return policy;
+}
+
+// The best again by useful tokens a day.
+void rank_by_goodput(ClusterPlan& plan, const DeviceProfile& profile) {
+  const PlanOptions& options = plan.options;
+  const std::string word = options.failures.empty() ? kUsualFailures : options.failures;
+  const simulator::FailureProfile failures = simulator::open_failure_profile(word);
+  plan.failures = failures.name;
+  const bool graph = names_topology(options.machine.cluster);
+  const Cluster cluster = graph ? open_cluster(options.machine.cluster) : Cluster();
+  const std::int64_t per_node = profile.analytic()->fabric.ranks_per_node.value;
+  const simulator::FaultDomains domains = graph ? simulator::FaultDomains(cluster, options.ranks, failures)
+                                                : simulator::FaultDomains(options.ranks, per_node, failures);
+  const Training training = training_from(options.training);
+  simulator::GoodputRequest request{.model = plan.request.space.workload.model,
+                                    .training = training,
+                                    .machine = plan.request.machine,
+                                    .profile = failures,
+                                    .domains = domains,
+                                    .front_end = graph ? simulator::front_end(cluster) : simulator::FrontEnd(),
+                                    .policy = recovery_of(options),
+                                    .checkpoint = {},
+                                    .overrides = {}};
+  request.overrides.archive_interval = from_si<Seconds>(kArchiveInterval);
+  plan.goodput = simulator::rank_by_goodput(plan.result.best, request);
+  if (!(plan.goodput.front().goodput > 0.0)) {
+    throw Error("none of the layouts can follow it", "--policy " + std::string(to_string(request.policy.kind)),
+                "a layout with hybrid sharding (shard groups), or another policy");
+  }
+  std::ranges::transform(plan.goodput, plan.result.best.begin(), &simulator::GoodputLayout::layout);
+}
+
 void write_picked(const PlanOptions& options, const simulator::SearchRequest& request, const DeviceProfile& profile,
-                  const simulator::RankedLayout& picked, const Seconds& step) {
+                  const simulator::RankedLayout& picked, const Seconds& step, const simulator::GoodputLayout* goodput) {
   simulator::PlannerRequest planned;
   planned.model = request.space.workload.model;
   planned.training = training_from(options.training);
@@ -109,6 +155,10 @@ void write_picked(const PlanOptions& options, const simulator::SearchRequest& re
   plan.prediction = Prediction{
       step, static_cast<double>(request.space.workload.global_batch * request.space.workload.sequence) / step.si(),
       picked.memory.total};
+  if (goodput != nullptr) {
+    plan.recovery = simulator::advised_recovery(recovery_of(options), *goodput);
+    plan.checkpoint = simulator::advised_checkpoint(plan.checkpoint, *goodput);
+  }
   plan.provenance.version = tool_version();
   plan.provenance.inputs["model"] = content_hash(open_text(options.model, shipped_models(), "--model").text);
   const std::string cluster = names_topology(options.machine.cluster)
@@ -180,6 +230,10 @@ int plan_on_cluster(const Session& session, const PlanOptions& options, const De
   balance(plan.result, request, pricers);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
   plan.elapsed = from_si<Seconds>(elapsed.count());
+  if (options.by_goodput()) {
+    answer->show("goodput of the best");
+    rank_by_goodput(plan, profile);
+  }
   if (options.simulated > 0) {
     plan.checks = check_on_graph(options, request, plan.result, [&](const std::string& text) { answer->show(text); });
   }
@@ -190,7 +244,8 @@ int plan_on_cluster(const Session& session, const PlanOptions& options, const De
   }
   answer->commit([&] {
     if (!options.output.empty()) {
-      write_picked(options, request, profile, picked, step_of(picked, plan.picked, plan.checks));
+      write_picked(options, request, profile, picked, step_of(picked, plan.picked, plan.checks),
+                   plan.goodput.empty() ? nullptr : &plan.goodput[plan.picked]);
     }
   });
   answer.reset();

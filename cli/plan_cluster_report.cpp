@@ -46,6 +46,11 @@ Table layouts_table(const ClusterPlan& plan, const std::vector<RankedLayout>& la
     headings.emplace_back("cost/B tokens");
     alignment.push_back(Align::kRight);
   }
+  const bool useful = plan.goodput.size() == layouts.size() && &layouts == &plan.result.best;
+  if (useful) {
+    headings.insert(headings.end(), {"goodput", "useful B tokens/d", "save every"});
+    alignment.insert(alignment.end(), 3, Align::kRight);
+  }
   headings.emplace_back("layout");
   alignment.push_back(Align::kLeft);
   Table table(headings, alignment);
@@ -61,6 +66,11 @@ Table layouts_table(const ClusterPlan& plan, const std::vector<RankedLayout>& la
       const double tokens =
           static_cast<double>(plan.request.space.workload.global_batch * plan.request.space.workload.sequence);
       cells.push_back(fmt::format("{:.0f}", 1e9 * cost_of(plan, row.step) / tokens));
+    }
+    if (useful) {
+      const simulator::GoodputLayout& after = plan.goodput[i];
+      cells.insert(cells.end(), {percent(after.goodput), fmt::format("{:.4g}", after.tokens_per_day / 1e9),
+                                 format_quantity(after.interval.storage)});
     }
     cells.push_back(layout_text(row.layout));
     table.add_row(cells);
@@ -291,6 +301,31 @@ std::string layout_text(const Layout& layout) {
   return describe(shown);
 }
 
+namespace {
+
+std::string detectors_text(const std::vector<DetectorKind>& kinds) {
+  std::string text;
+  for (const DetectorKind kind : kinds) {
+    text += (text.empty() ? "" : ", ") + std::string(to_string(kind));
+  }
+  return text.empty() ? "none" : text;
+}
+
+void print_goodput(const ClusterPlan& plan) {
+  if (plan.goodput.empty()) {
+    return;
+  }
+  const simulator::GoodputLayout& picked = plan.goodput[plan.picked];
+  fmt::print("\nfailures as {}: one in {}, goodput {}, {:.4g} B useful tokens a day\n", plan.failures,
+             format_quantity(picked.mttf), percent(picked.goodput), picked.tokens_per_day / 1e9);
+  fmt::print("  save every {}; {} spare nodes; timeouts: heartbeat {}, hang {}, joining {}; detectors: {}\n",
+             format_quantity(picked.interval.storage), picked.spares, format_quantity(picked.timeouts.heartbeat),
+             format_quantity(picked.timeouts.hang), format_quantity(picked.timeouts.join),
+             detectors_text(picked.detectors));
+}
+
+}  // namespace
+
 void print_cluster_plan(const Session& session, const ClusterPlan& plan) {
   const int columns = std::clamp(session.out.columns(), 80, 120);
   const simulator::SearchRequest& request = plan.request;
@@ -313,6 +348,7 @@ void print_cluster_plan(const Session& session, const ClusterPlan& plan) {
                session.out.bold(format_quantity(check->simulated->median)));
   }
   fmt::print("{}", layouts_table(plan, plan.result.best, plan.options.top).text(session.out));
+  print_goodput(plan);
   if (plan.result.pareto.size() > 1) {
     fmt::print("\nfaster or smaller than all others\n{}",
                layouts_table(plan, plan.result.pareto, kMostParetoRows).text(session.out));
@@ -346,6 +382,36 @@ ordered_json to_json(const RankedLayout& layout, const simulator::Workload& work
   return object;
 }
 
+namespace {
+
+ordered_json goodput_json(const ClusterPlan& plan) {
+  if (plan.goodput.empty()) {
+    return nullptr;
+  }
+  ordered_json array = ordered_json::array();
+  const std::size_t shown = std::min(plan.goodput.size(), std::max(plan.options.top, plan.picked + 1));
+  for (std::size_t i = 0; i < shown; ++i) {
+    const simulator::GoodputLayout& layout = plan.goodput[i];
+    ordered_json detectors = ordered_json::array();
+    for (const DetectorKind kind : layout.detectors) {
+      detectors.push_back(to_string(kind));
+    }
+    array.push_back({{"layout", layout_text(layout.layout.layout)},
+                     {"goodput", layout.goodput},
+                     {"useful_tokens_per_day", layout.tokens_per_day},
+                     {"mttf_s", layout.mttf.si()},
+                     {"interval_s", layout.interval.storage.si()},
+                     {"spare_nodes", layout.spares},
+                     {"heartbeat_timeout_s", layout.timeouts.heartbeat.si()},
+                     {"hang_timeout_s", layout.timeouts.hang.si()},
+                     {"join_timeout_s", layout.timeouts.join.si()},
+                     {"detectors", detectors}});
+  }
+  return {{"failures", plan.failures}, {"layouts", array}};
+}
+
+}  // namespace
+
 ordered_json to_json(const ClusterPlan& plan) {
   const simulator::SearchRequest& request = plan.request;
   ordered_json object;
@@ -373,6 +439,7 @@ ordered_json to_json(const ClusterPlan& plan) {
     object["impossible"].push_back({{"count", entry.count}, {"reason", entry.detail}});
   }
   object["on_graph"] = to_json(plan.checks);
+  object["goodput"] = goodput_json(plan);
   return object;
 }
 

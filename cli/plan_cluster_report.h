@@ -10,6 +10,7 @@
 #include "cli/plan_options.h"
 #include "cli/session.h"
 #include "core/units/quantity.h"
+#include "simulator/planner/goodput.h"
 #include "simulator/planner/layout_search.h"
 #include "simulator/planner/memory_advice.h"
 
@@ -30,8 +31,10 @@ struct ClusterPlan {
   simulator::SearchResult result;
   std::optional<ExplainedLayout> explained;
   Seconds elapsed;
-  std::vector<GraphCheck> checks;  // of --simulate
-  std::size_t picked = 0;          // which of the best
+  std::vector<GraphCheck> checks;                 // of --simulate
+  std::size_t picked = 0;                         // which of the best
+  std::vector<simulator::GoodputLayout> goodput;  // of --goal goodput: of the best, in the same order
+  std::string failures;                           // its profile
 };
 
 double tokens_per_second(const simulator::Workload& workload, const simulator::StepPrice& step);

@@ -36,12 +36,18 @@ struct PlanOptions {
   bool strong = false;
   std::string svg;
   std::string maximize;
+  std::string goal = "speed";  // or "goodput": useful tokens a day
+  std::string failures;        // of that goal
+  std::string policy;
   std::string memory;  // of a rank, instead of what the machine has; empty: that
+
+  bool by_goodput() const { return goal == "goodput"; }
 
   bool asks_cluster() const {
     return !accelerator.empty() || !stack.empty() || offload || vary_overlap || exhaustive || gpu_hour_price ||
-           simulated > 0 || sensitivity || !sweep.empty() || strong || !svg.empty() ||
-           (!maximize.empty() && maximize != "batch") || (explain && !explain->empty());
+           simulated > 0 || sensitivity || !sweep.empty() || strong || !svg.empty() || by_goodput() ||
+           !failures.empty() || !policy.empty() || (!maximize.empty() && maximize != "batch") ||
+           (explain && !explain->empty());
   }
 };
 
