@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "core/error.h"
 #include "simulator/failure/corruption_flow.h"
@@ -41,7 +42,7 @@ Timeouts advised_timeouts(const JobModel& job) {
   const double pause = job.step_time.si() + job.checkpoints.storage.blocking.value.si();
   Timeouts timeouts;
   timeouts.heartbeat = job.policy.heartbeat_timeout;
-  timeouts.hang = from_si<Seconds>(std::max(kLeastHang, kSafety * pause));
+  timeouts.hang = from_si<Seconds>(std::ceil(std::max(kLeastHang, kSafety * pause)));
   timeouts.join =
       max(timeouts.hang, from_si<Seconds>(std::max(kLeastJoin, kSafety * job.restart.communicator_init.value.si())));
   return timeouts;
