@@ -4,6 +4,8 @@
 #include <cmath>
 #include <functional>
 
+#include "simulator/failure/corruption_flow.h"
+#include "simulator/failure/job_pace.h"
 #include "simulator/failure/optimal_interval.h"
 #include "simulator/failure/recovery_paths.h"
 #include "simulator/failure/reliability.h"
@@ -44,6 +46,17 @@ class IntervalSearch {
     // Shorter intervals than a step can't be; longer ones than the job are none.
     shortest_ = job.step_time.si();
     longest_ = std::max(2.0 * shortest_, job.length.si());
+    floor_ = std::max(shortest_, shortest_by_write());
+    longest_ = std::max(longest_, 2.0 * floor_);
+  }
+
+  // A storage interval below the background write is the write's: the goodput is flat there.
+  double shortest_by_write() const {
+    JobModel often = job_;
+    often.checkpoints.storage.interval = from_si<Seconds>(shortest_);
+    often.checkpoints.memory.reset();
+    const JobPace pace = job_pace(often, corruption_flow(job_.corruption, job_.policy.detectors, job_.replicas.count));
+    return pace.segment_work;
   }
 
   double goodput(double storage, double memory) {
@@ -55,7 +68,7 @@ class IntervalSearch {
   }
 
   double best_storage(double memory) {
-    return golden_section(std::max(shortest_, memory_ ? memory : 0.0), longest_,
+    return golden_section(std::max(floor_, memory_ ? memory : 0.0), longest_,
                           [&](double storage) { return goodput(storage, memory); });
   }
 
@@ -80,6 +93,7 @@ class IntervalSearch {
   }
 
   double shortest() const { return shortest_; }
+  double floor() const { return floor_; }
   double longest() const { return longest_; }
 
  private:
@@ -87,6 +101,7 @@ class IntervalSearch {
   bool memory_;
   double shortest_;
   double longest_;
+  double floor_;
 };
 
 }  // namespace
@@ -108,10 +123,10 @@ BestInterval best_interval(const JobModel& job) {
   const Seconds mttf = analyse(job).mttf;
   best.closed_form = exact_interval(job.checkpoints.storage.blocking.value, mttf);
   best.young = young_interval(job.checkpoints.storage.blocking.value, mttf);
-  best.floor = job.checkpoints.storage.write.value;
+  best.floor = from_si<Seconds>(search.floor());
   const double wanted = 0.999 * best.goodput;
-  best.flat_from =
-      from_si<Seconds>(search.flat_end(storage, memory, search.memory() ? memory : search.shortest(), wanted));
+  best.flat_from = from_si<Seconds>(
+      search.flat_end(storage, memory, std::max(search.floor(), search.memory() ? memory : 0.0), wanted));
   best.flat_to = from_si<Seconds>(search.flat_end(storage, memory, search.longest(), wanted));
   return best;
 }

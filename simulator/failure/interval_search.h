@@ -18,7 +18,7 @@ struct BestInterval {
   double goodput = 0.0;
   Seconds closed_form;  // exact, of the storage level alone
   Seconds young;
-  Seconds floor;  // a save must have been written before the next
+  Seconds floor;  // of work: a save must have been written before the next
   // Storage intervals around the best one within which the goodput is at most 0.1 % (relative) lower.
   Seconds flat_from;
   Seconds flat_to;

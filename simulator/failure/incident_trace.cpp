@@ -1,0 +1,181 @@
+#include "simulator/failure/incident_trace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <limits>
+#include <unordered_map>
+
+#include "core/document/read_file.h"
+#include "core/error.h"
+#include "core/import/text_lines.h"
+#include "simulator/failure/timestamp.h"
+
+namespace trainyard::simulator {
+namespace {
+
+constexpr const char* kForm = "the heading is to name the columns start, end and node";
+
+// The fields of a line; "..." may hold commas and "" for a quote.
+std::vector<std::string> fields_of(std::string_view line, const std::string& where) {
+  std::vector<std::string> fields(1);
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quoted && c == '"' && i + 1 < line.size() && line[i + 1] == '"') {
+      fields.back() += c;
+      ++i;
+    } else if (c == '"') {
+      quoted = !quoted;
+    } else if (c == ',' && !quoted) {
+      fields.emplace_back();
+    } else {
+      fields.back() += c;
+    }
+  }
+  if (quoted) {
+    throw Error("a quote that doesn't end on its line", where, "close it with \"");
+  }
+  for (std::string& field : fields) {
+    field = std::string(trimmed(field));
+  }
+  return fields;
+}
+
+struct Columns {
+  std::size_t start = 0;
+  std::size_t end = 0;
+  std::size_t node = 0;
+  std::size_t count = 0;
+};
+
+Columns read_heading(const std::vector<std::string>& names, const std::string& where) {
+  const auto find = [&](const std::string& wanted) {
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      std::string lower = names[i];
+      std::transform(lower.begin(), lower.end(), lower.begin(),
+                     [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+      if (lower == wanted) {
+        return i;
+      }
+    }
+    throw Error(fmt::format("no column \"{}\"", wanted), where, kForm);
+  };
+  return {find("start"), find("end"), find("node"), names.size()};
+}
+
+class TraceReader {
+ public:
+  explicit TraceReader(const std::string& where) : where_(where) {}
+
+  void line(std::string_view text, std::size_t number) {
+    const std::string at = at_line(where_, number);
+    const std::vector<std::string> fields = fields_of(text, at);
+    if (!heading_) {
+      columns_ = read_heading(fields, at);
+      heading_ = true;
+      return;
+    }
+    if (fields.size() != columns_.count) {
+      throw Error(fmt::format("{} fields under a heading of {}", fields.size(), columns_.count), at,
+                  "one field for each column; quote a field that holds a comma");
+    }
+    Incident incident;
+    incident.start = time_of(fields[columns_.start], "start", at);
+    const std::string& end = fields[columns_.end];
+    incident.end = end.empty() ? std::numeric_limits<double>::infinity() : time_of(end, "end", at);
+    if (incident.end < incident.start) {
+      throw Error(fmt::format("the end {} is before the start {}", quote(end), quote(fields[columns_.start])), at,
+                  "swap them, or correct one");
+    }
+    incident.node = node_of(fields[columns_.node], at);
+    trace_.incidents.push_back(incident);
+  }
+
+  IncidentTrace take() {
+    if (!heading_) {
+      throw Error("an empty trace", where_, kForm);
+    }
+    if (trace_.incidents.empty()) {
+      throw Error("a heading and no incidents", where_, "give at least one line");
+    }
+    std::stable_sort(trace_.incidents.begin(), trace_.incidents.end(),
+                     [](const Incident& a, const Incident& b) { return a.start < b.start; });
+    trace_.begin = trace_.incidents.front().start;
+    trace_.end = trace_.begin;
+    for (const Incident& incident : trace_.incidents) {
+      const bool open = incident.end == std::numeric_limits<double>::infinity();
+      trace_.end = std::max(trace_.end, open ? incident.start : incident.end);
+    }
+    for (Incident& incident : trace_.incidents) {
+      incident.end = std::min(incident.end, trace_.end);
+    }
+    if (trace_.end <= trace_.begin) {
+      throw Error("all incidents at one instant", where_, "a trace covers some time");
+    }
+    return std::move(trace_);
+  }
+
+ private:
+  static double time_of(const std::string& text, const char* column, const std::string& at) {
+    const std::optional<double> time = parse_timestamp(text);
+    if (!time) {
+      throw Error(fmt::format("{} {} is no time", column, quote(text)), at,
+                  "seconds, or a date and time like 2023-05-01T12:30:00");
+    }
+    return *time;
+  }
+
+  std::size_t node_of(const std::string& name, const std::string& at) {
+    if (name.empty()) {
+      throw Error("an incident of no node", at, "name the node that was down");
+    }
+    const auto [place, added] = index_.emplace(name, trace_.nodes.size());
+    if (added) {
+      trace_.nodes.push_back(name);
+    }
+    return place->second;
+  }
+
+  const std::string& where_;
+  bool heading_ = false;
+  Columns columns_;
+  IncidentTrace trace_;
+  std::unordered_map<std::string, std::size_t> index_;
+};
+
+}  // namespace
+
+IncidentTrace parse_incident_trace(const std::string& text, const std::string& where) {
+  require_text(text, where);
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  std::string_view rest = text;
+  if (rest.substr(0, kByteOrderMark.size()) == kByteOrderMark) {
+    rest.remove_prefix(kByteOrderMark.size());
+  }
+  TraceReader reader(where);
+  TextLines lines(rest);
+  for (std::string_view line; lines.next(line);) {
+    const std::string_view content = trimmed(line);
+    if (!content.empty() && content.front() != '#') {
+      reader.line(line, lines.number());
+    }
+  }
+  return reader.take();
+}
+
+IncidentTrace read_incident_trace(const std::filesystem::path& file) {
+  return parse_incident_trace(read_text_file(file), file.string());
+}
+
+std::int64_t fleet_size(const IncidentTrace& trace, std::optional<std::int64_t> fleet) {
+  const auto seen = static_cast<std::int64_t>(trace.nodes.size());
+  if (fleet && *fleet < seen) {
+    throw Error(fmt::format("a fleet of {} nodes, but {} of them had incidents", *fleet, seen), "incident trace",
+                fmt::format("give at least {} nodes", seen));
+  }
+  return fleet.value_or(seen);
+}
+
+}  // namespace trainyard::simulator
