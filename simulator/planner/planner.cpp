@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/plan/plan_size.h"
 #include "core/program/step_summary.h"
+#include "core/units/format_quantity.h"
 #include "simulator/memory/memory_estimate.h"
 #include "simulator/planner/summary_price.h"
 #include "simulator/simulate_plan.h"
@@ -92,10 +93,10 @@ class Search {
     if (estimate.memory_peak <= available) {
       return std::nullopt;
     }
-    const auto gibibytes = [](ByteCount bytes) { return static_cast<double>(bytes.value()) / 0x1p30; };
     return Infeasible{InfeasibleReason::kMemory,
-                      fmt::format("stage {} needs {:.1f} GiB of {:.1f} GiB", estimate.memory_stage,
-                                  gibibytes(estimate.memory_peak), gibibytes(available)),
+                      fmt::format("stage {} needs {} of {}, {} too much", estimate.memory_stage,
+                                  format_quantity(estimate.memory_peak), format_quantity(available),
+                                  format_quantity(estimate.memory_peak - available)),
                       estimate.memory_peak, available};
   }
 
