@@ -72,6 +72,18 @@ void simulate(ReliabilityAnswer& answer, LongAnswer& progress) {
   answer.simulated = simulator::simulate_job(answer.resolved.job, request);
 }
 
+void replay(ReliabilityAnswer& answer, LongAnswer& progress) {
+  const ReliabilityOptions& options = answer.options;
+  if (options.replay.empty()) {
+    return;
+  }
+  progress.show("replaying " + options.replay);
+  const simulator::IncidentTrace trace = simulator::read_incident_trace(options.replay);
+  const simulator::ReplayRequest request{options.fleet, options.seed};
+  answer.replayed = {simulator::trace_statistics(trace, options.fleet),
+                     simulator::replay_trace(answer.resolved.job, trace, request)};
+}
+
 // How long, and how many tokens: as asked; on CPUs the plan's own steps.
 void take_horizon(ReliabilityAnswer& answer) {
   const ReliabilityOptions& options = answer.options;
@@ -104,6 +116,7 @@ void answer_all(ReliabilityAnswer& answer, LongAnswer& progress) {
   answer.timeouts = simulator::advised_timeouts(job);
   answer.sensitivities = simulator::sensitivities(job);
   simulate(answer, progress);
+  replay(answer, progress);
 }
 
 void write_charts(const ReliabilityAnswer& answer) {

@@ -175,6 +175,27 @@ ordered_json simulated_json(const ReliabilityAnswer& answer) {
   return object;
 }
 
+ordered_json replayed_json(const ReliabilityAnswer& answer) {
+  if (!answer.replayed) {
+    return nullptr;
+  }
+  const simulator::TraceStatistics& fleet = answer.replayed->fleet;
+  return {{"incidents", fleet.incidents},
+          {"fleet_nodes", fleet.nodes},
+          {"days", fleet.days},
+          {"per_1000_node_days", fleet.per_1000_node_days},
+          {"unavailability", fleet.unavailability},
+          {"nodes_down",
+           {{"mean", fleet.down_mean}, {"p50", fleet.down_p50}, {"p90", fleet.down_p90}, {"p99", fleet.down_p99}}},
+          {"frailty_shape", fleet.frailty_shape ? ordered_json(*fleet.frailty_shape) : ordered_json()},
+          {"repair_median_s", fleet.repair_median},
+          {"repair_mean_s", fleet.repair_mean},
+          {"refault_share", fleet.refault_share},
+          {"goodput", answer.replayed->job.goodput},
+          {"failures", answer.replayed->job.failures},
+          {"shares", shares_json(answer.replayed->job.shares)}};
+}
+
 ordered_json hazards_json(const ReliabilityAnswer& answer) {
   ordered_json array = ordered_json::array();
   for (const simulator::HazardShare& hazard : answer.reliability.hazards) {
@@ -241,6 +262,7 @@ ordered_json to_json(const ReliabilityAnswer& answer) {
   object["advice"] = advice_json(answer);
   object["tokens"] = answer.tokens ? ordered_json(*answer.tokens) : ordered_json();
   object["simulated"] = simulated_json(answer);
+  object["replay"] = replayed_json(answer);
   object["sensitivities"] = ordered_json::array();
   for (const simulator::Sensitivity& entry : answer.sensitivities) {
     object["sensitivities"].push_back({{"input", entry.input},

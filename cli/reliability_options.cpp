@@ -142,6 +142,10 @@ void add_answers(CLI::App& verb, ReliabilityOptions& options) {
   verb.add_option("--replay", options.replay, "A recorded trace of incidents, CSV of start, end, node")
       ->type_name("FILE")
       ->group(what);
+  verb.add_option("--fleet", options.fleet,
+                  "With --replay: nodes of the traced fleet, those without incidents included")
+      ->check(CLI::Range(std::int64_t{1}, kMostRanks))
+      ->group(what);
   verb.add_option("--svg", options.svg, "Charts: goodput by interval, MTTF by scale, one simulated month")
       ->type_name("FILE")
       ->group(what);
@@ -180,6 +184,9 @@ void check_reliability_options(const ReliabilityOptions& options) {
   }
   if (options.spares && *options.spares < 0) {
     throw Error("can't be negative", "--spares", "0 for none");
+  }
+  if (options.fleet && options.replay.empty()) {
+    throw Error("belongs to --replay", "--fleet", "add --replay TRACE.csv, or leave it out");
   }
   if (options.gpu_hour_price && !(*options.gpu_hour_price > 0.0 && *options.gpu_hour_price < kMostPrice)) {
     throw Error(fmt::format("must be above 0 and below {}", kMostPrice), "--gpu-hour-price",

@@ -48,6 +48,7 @@ struct ReliabilityOptions {
   std::uint64_t seed = 1;
   int threads = 2;
   std::string replay;
+  std::optional<std::int64_t> fleet;  // nodes of the trace's fleet
   std::vector<std::int64_t> sweep_ranks;
   std::string svg;
   std::string png;

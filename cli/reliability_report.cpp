@@ -69,8 +69,7 @@ void print_checkpoint(const Session& session, const ReliabilityAnswer& answer) {
   fmt::print("  every save blocks for {}, is written after {}, and loads in {}",
              format_quantity(checkpoints.storage.blocking.value), format_quantity(checkpoints.storage.write.value),
              format_quantity(resolved.job.restart.load_storage.value));
-  if (resolved.copies_on_devices > 1 ||
-      resolved.times.load_storage_everyone.value > resolved.times.load_storage.value) {
+  if (resolved.times.load_storage_everyone.value > resolved.job.restart.load_storage.value) {
     fmt::print(" ({} if every rank reads for itself)", format_quantity(resolved.times.load_storage_everyone.value));
   }
   fmt::print("\n  interval {}{}", session.out.bold(format_quantity(checkpoints.storage.interval)),
@@ -254,8 +253,9 @@ void print_simulated(const Session& session, const ReliabilityAnswer& answer) {
   fmt::print("  goodput        {} %; 90 % of runs {} to {}\n", spread_text(simulated.goodput, 100.0, "{:.1f}"),
              percent(simulated.goodput.p5), percent(simulated.goodput.p95));
   if (simulated.days) {
-    fmt::print("  days           {} to {} tokens\n", spread_text(*simulated.days, 1.0, "{:.2f}"),
-               count_text(*answer.tokens));
+    const auto time = [](double days) { return format_quantity(from_si<Seconds>(days * kDay)); };
+    fmt::print("  time           {} / {} / {} to {} tokens\n", time(simulated.days->p10), time(simulated.days->p50),
+               time(simulated.days->p90), count_text(*answer.tokens));
     if (answer.options.gpu_hour_price) {
       const double per_day = gpus_of(answer) * kDay / kHour * *answer.options.gpu_hour_price;
       fmt::print("  cost           {}\n", spread_text(*simulated.days, per_day, "{:.4g}"));
@@ -266,6 +266,23 @@ void print_simulated(const Session& session, const ReliabilityAnswer& answer) {
   if (simulated.unfinished > 0) {
     fmt::print("  {} gave up: {}\n", counted(simulated.unfinished, "run"), simulated.reason.value_or(""));
   }
+}
+
+void print_replayed(const Session& session, const ReliabilityAnswer& answer) {
+  if (!answer.replayed) {
+    return;
+  }
+  const simulator::TraceStatistics& fleet = answer.replayed->fleet;
+  print_heading(session, "Replay of " + answer.options.replay);
+  fmt::print("  fleet   {} incidents of {} nodes in {:.1f} days: {:.2f} per 1000 node-days, {} of the time down\n",
+             fleet.incidents, fleet.nodes, fleet.days, fleet.per_1000_node_days, percent(fleet.unavailability, 2));
+  fmt::print(
+      "          nodes down at once: {:.1f} on average, {} for half the time, {} for 90 %, {} for 99 %; repair {}\n",
+      fleet.down_mean, fleet.down_p50, fleet.down_p90, fleet.down_p99,
+      format_quantity(from_si<Seconds>(fleet.repair_median)));
+  fmt::print("  job     goodput {}; {} of the incidents hit it, {} during a recovery\n",
+             session.out.bold(percent(answer.replayed->job.goodput)), answer.replayed->job.failures,
+             answer.replayed->job.in_recovery);
 }
 
 void print_sensitivities(const Session& session, const ReliabilityAnswer& answer) {
@@ -317,6 +334,7 @@ void print_reliability(const Session& session, const ReliabilityAnswer& answer) 
   print_advice(session, answer);
   print_corruption(session, answer);
   print_simulated(session, answer);
+  print_replayed(session, answer);
   print_sensitivities(session, answer);
   print_notes(session, answer);
 }

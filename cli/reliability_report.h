@@ -15,6 +15,8 @@
 #include "simulator/failure/profile_resolution.h"
 #include "simulator/failure/reliability.h"
 #include "simulator/failure/reliability_advice.h"
+#include "simulator/failure/trace_replay.h"
+#include "simulator/failure/trace_statistics.h"
 
 namespace trainyard::cli {
 
@@ -25,6 +27,12 @@ struct ScaleAnswer {
   Seconds mttf;
   std::optional<Seconds> interval;
   std::optional<double> goodput;
+};
+
+// Of --replay.
+struct Replayed {
+  simulator::TraceStatistics fleet;
+  simulator::ReplayResult job;
 };
 
 struct ReliabilityAnswer {
@@ -47,6 +55,7 @@ struct ReliabilityAnswer {
   std::optional<double> tokens;
   Seconds horizon;  // that expectations are for: to the tokens, or the duration
   std::optional<simulator::SimulationResult> simulated;
+  std::optional<Replayed> replayed;
 };
 
 // What isn't in the model.
