@@ -86,7 +86,8 @@ std::uint64_t encode(const FloatFormat& format, double value) {
   const double units = std::nearbyint(std::ldexp(magnitude, format.mantissa_bits - exponent));
   const auto mantissa = static_cast<std::uint64_t>(units);
   const std::uint64_t hidden = fields.mantissa_ones + 1;
-  const auto field = static_cast<std::uint64_t>(exponent + fields.bias);
+  const int biased = exponent + fields.bias;
+  const auto field = static_cast<std::uint64_t>(biased);
   const std::uint64_t bits = mantissa >= hidden ? (field << format.mantissa_bits) + (mantissa - hidden) : mantissa;
   return sign | std::min(bits, largest_bits(format, fields));
 }

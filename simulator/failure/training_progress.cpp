@@ -19,6 +19,14 @@ double TrainingProgress::blocking_after(std::int64_t segment) const {
   return (segment + 1) % period_.segments == 0 ? period_.storage_blocking : period_.memory_blocking;
 }
 
+// Of the saves at the ends of segments from .. to - 1.
+double TrainingProgress::blocking_between(std::int64_t from, std::int64_t to) const {
+  const std::int64_t storage = to / period_.segments - from / period_.segments;
+  const std::int64_t memory = to - from - storage;
+  return static_cast<double>(storage) * period_.storage_blocking +
+         static_cast<double>(memory) * period_.memory_blocking;
+}
+
 void TrainingProgress::age(double wall) {
   memory_age_ += wall;
   storage_age_ += wall;
@@ -93,12 +101,7 @@ double TrainingProgress::time_until(double target, double speed) const {
   if (end <= segment_) {
     return std::max(0.0, (target - work()) / segment_work_ * segment);
   }
-  // Saves at the ends of segments segment_ .. end - 1.
-  const std::int64_t n = period_.segments;
-  const auto storage_saves = static_cast<double>(end / n - segment_ / n);
-  const double saves = static_cast<double>(end - segment_);
-  const double blocking =
-      storage_saves * period_.storage_blocking + (saves - storage_saves) * period_.memory_blocking - blocked_;
+  const double blocking = blocking_between(segment_, end) - blocked_;
   const double whole = static_cast<double>(end - segment_) - worked_ / segment_work_;
   return (whole + (part > kRounding ? part : 0.0)) * segment + blocking;
 }
@@ -109,15 +112,11 @@ std::int64_t TrainingProgress::counted_storage() const {
 
 ProgressAmount TrainingProgress::back_to(std::int64_t segment) {
   const double before = work();
-  const std::int64_t n = period_.segments;
-  const auto storage_saves = static_cast<double>(segment_ / n - segment / n);
-  const double saves = static_cast<double>(segment_ - segment);
-  const double blocking =
-      storage_saves * period_.storage_blocking + (saves - storage_saves) * period_.memory_blocking + blocked_;
+  const double blocking = blocking_between(segment, segment_) + blocked_;
   segment_ = segment;
   worked_ = blocked_ = 0.0;
   memory_ = memory_before_ = segment;
-  storage_ = storage_before_ = std::min(storage_, segment / n);
+  storage_ = storage_before_ = std::min(storage_, segment / period_.segments);
   memory_age_ = storage_age_ = kLongAgo;
   return {before - work(), blocking};
 }

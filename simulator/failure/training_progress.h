@@ -41,6 +41,7 @@ class TrainingProgress {
  private:
   double segment_wall(double speed) const { return period_.work / speed; }
   double blocking_after(std::int64_t segment) const;
+  double blocking_between(std::int64_t from, std::int64_t to) const;
   void pass_segments(std::int64_t count, double memory_age, double storage_age);
   void age(double wall);
   std::int64_t counted_storage() const;
