@@ -13,6 +13,9 @@
 namespace trainyard::simulator {
 namespace {
 
+constexpr double kFlat = 0.001;  // of the goodput: as good as the best
+constexpr double kNever = 0.9;   // of the longest interval: the model sees no use in the saves
+
 // Where f(x) is largest in [low, high], by logarithm; f has one maximum there.
 double golden_section(double low, double high, const std::function<double(double)>& f) {
   constexpr double kRatio = 0.6180339887498949;
@@ -116,18 +119,22 @@ BestInterval best_interval(const JobModel& job) {
   }
   BestInterval best;
   best.goodput = search.goodput(storage, memory);
-  best.storage = from_si<Seconds>(storage);
   if (search.memory()) {
     best.memory = from_si<Seconds>(memory);
   }
+  const double wanted = (1.0 - kFlat) * best.goodput;
+  const double shortest = std::max(search.floor(), search.memory() ? memory : 0.0);
+  best.flat_from = from_si<Seconds>(search.flat_end(storage, memory, shortest, wanted));
+  best.flat_to = from_si<Seconds>(search.flat_end(storage, memory, search.longest(), wanted));
+  if (storage > kNever * search.longest()) {
+    storage = best.flat_from.si();
+    best.goodput = search.goodput(storage, memory);
+  }
+  best.storage = from_si<Seconds>(storage);
   const Seconds mttf = analyse(job).mttf;
   best.closed_form = exact_interval(job.checkpoints.storage.blocking.value, mttf);
   best.young = young_interval(job.checkpoints.storage.blocking.value, mttf);
   best.floor = from_si<Seconds>(search.floor());
-  const double wanted = 0.999 * best.goodput;
-  best.flat_from = from_si<Seconds>(
-      search.flat_end(storage, memory, std::max(search.floor(), search.memory() ? memory : 0.0), wanted));
-  best.flat_to = from_si<Seconds>(search.flat_end(storage, memory, search.longest(), wanted));
   return best;
 }
 

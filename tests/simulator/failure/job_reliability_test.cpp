@@ -111,6 +111,17 @@ TEST(JobReliability, BestPairBeatsAGrid) {
   }
 }
 
+// All failures leave their state in memory: the model would never save to storage. It is told to where that costs 0.1
+// %: 5 s of 5,000.
+TEST(JobReliability, StorageSavesAreKeptWhereTheyCostNextToNothing) {
+  JobModel job = plain_job();
+  job.policy.kind = RecoveryKind::kPeerMemory;
+  job.checkpoints.memory = CheckpointLevel{60_s, exact_seconds(0.1), exact_seconds(0)};
+  const BestInterval best = best_interval(job);
+  EXPECT_NEAR(best.storage.si(), 5000.0, 300.0);
+  EXPECT_GT(best.flat_to, 40.0 * best.storage);
+}
+
 TEST(JobReliability, SweepHasItsMaximumAtTheBest) {
   const std::vector<IntervalPoint> sweep = interval_sweep(plain_job(), 60_s, 3600_s, 9);
   ASSERT_EQ(sweep.size(), 9U);
