@@ -142,9 +142,11 @@ void JobRun::drop_replica(FailureArrival arrival, const RecoveryPath* path) {
   double noticed = clock_;
   double stall_end = clock_;
   for (;;) {
-    noticed = std::max(noticed, clock_ + detection_of(*path));
-    stall_end = std::max(stall_end, noticed + job_.replicas.stall.value.si());
-    double manned = stall_end;
+    const double own_notice = clock_ + detection_of(*path);
+    const double own_end = own_notice + job_.replicas.stall.value.si();
+    noticed = std::max(noticed, own_notice);
+    stall_end = std::max(stall_end, own_end);
+    double manned = own_end;
     if (path->nodes_lost > 0) {
       take_out(arrival, *path);
       if (missing_ > 0) {
