@@ -114,6 +114,10 @@ void answer_all(ReliabilityAnswer& answer, LongAnswer& progress) {
   answer.advised = &simulator::advised_detectors(answer.detectors, answer.horizon);
   answer.costs = simulator::failure_costs(answer.resolved);
   answer.timeouts = simulator::advised_timeouts(job);
+  answer.goodput_advised =
+      simulator::analyse(
+          simulator::with_advice(job, answer.timeouts, answer.reliability.nodes_down_p99, answer.advised->kinds))
+          .goodput;
   answer.sensitivities = simulator::sensitivities(job);
   simulate(answer, progress);
   replay(answer, progress);

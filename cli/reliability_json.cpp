@@ -131,7 +131,8 @@ ordered_json advice_json(const ReliabilityAnswer& answer) {
           {"heartbeat_timeout_s", answer.timeouts.heartbeat.si()},
           {"hang_timeout_s", answer.timeouts.hang.si()},
           {"join_timeout_s", answer.timeouts.join.si()},
-          {"detectors", detectors}};
+          {"detectors", detectors},
+          {"goodput", answer.goodput_advised}};
 }
 
 ordered_json policies_json(const ReliabilityAnswer& answer) {

@@ -55,6 +55,10 @@ void print_head(const Session& session, const ReliabilityAnswer& answer) {
              session.out.bold(time_text(found.mttf)), found.stops_per_day,
              found.stops_per_day - (std::isfinite(found.mttf.si()) ? kDay / found.mttf.si() : 0.0),
              answer.options.mean_time_between_failures.empty() ? answer.job.profile().name : "as given");
+  if (answer.options.gpu_hour_price) {
+    const double a_day = gpus_of(answer) * kDay / kHour * *answer.options.gpu_hour_price;
+    fmt::print("{:.4g} a day, of which {:.4g} without use\n", a_day, a_day * (1.0 - found.goodput));
+  }
   if (found.no_progress) {
     fmt::print("{}: {}\n", session.out.red("nothing finishes"), *found.no_progress);
   }
@@ -211,6 +215,7 @@ void print_advice(const Session& session, const ReliabilityAnswer& answer) {
   if (answer.advised != nullptr && answer.resolved.job.corruption.compute_errors.value > PerSecond()) {
     fmt::print("  detectors  {}\n", answer.advised->name);
   }
+  fmt::print("  goodput    {} with all of these\n", percent(answer.goodput_advised));
 }
 
 void print_corruption(const Session& session, const ReliabilityAnswer& answer) {

@@ -51,6 +51,7 @@ struct ReliabilityAnswer {
   const simulator::DetectorAnswer* advised = nullptr;  // of detectors
   std::vector<simulator::FailureCost> costs;
   simulator::Timeouts timeouts;
+  double goodput_advised = 0.0;  // with these timeouts, spares for 99 % of the time and those detectors
   std::vector<simulator::Sensitivity> sensitivities;
   std::optional<double> tokens;
   Seconds horizon;  // that expectations are for: to the tokens, or the duration

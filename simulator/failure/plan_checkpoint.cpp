@@ -174,7 +174,8 @@ CheckpointSize checkpoint_size(const ModelSpec& model, const Layout& layout, Opt
         layout.zero_stage < 2 ? stage.dense + stage.expert : stage.dense / shards + stage.expert / expert_shards;
     const double weights = bytes.parameter * whole;
     const double moments = bytes.optimizer * (stage.dense / shards + stage.expert / expert_shards);
-    const double saved = bytes.all() * (stage.dense / holders + stage.expert / expert_holders);
+    const double mirrored = layout.schedule == ScheduleKind::kDualPipe ? 2.0 : 1.0;  // every layer is on two stages
+    const double saved = bytes.all() * (stage.dense / holders + stage.expert / expert_holders) / mirrored;
     const double held = weights + moments;
     if (held > size.largest_held.si()) {
       size.largest_held = from_si<Bytes>(held);

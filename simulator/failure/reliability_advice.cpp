@@ -15,6 +15,7 @@ constexpr double kSafety = 5.0;
 constexpr double kLeastHang = 30.0;
 constexpr double kLeastJoin = 60.0;
 constexpr double kMonth = 30.0 * 86400.0;
+constexpr double kLongestOnStorage = 86400.0;  // s of work: memory doesn't outlive the cluster
 constexpr double kWorthGoodput = 0.01;
 constexpr double kHardwareChecksum = 0.99;  // of wrong products; as ECC has of stored bits (judgement)
 constexpr std::array kPolicies = {
@@ -109,8 +110,26 @@ const DetectorAnswer& advised_detectors(const std::vector<DetectorAnswer>& answe
   return advised != nullptr ? *advised : answers.front();
 }
 
+JobModel with_advice(JobModel job, const Timeouts& timeouts, std::optional<std::int64_t> spares,
+                     const std::vector<DetectorKind>& detectors) {
+  job.policy.hang_timeout = timeouts.hang;
+  job.policy.heartbeat_timeout = timeouts.heartbeat;
+  job.policy.detectors = detectors;
+  if (spares) {
+    job.spares.nodes = *spares;
+    job.policy.spare_nodes = *spares;
+  }
+  for (Hazard& hazard : job.hazards) {
+    hazard.silent_detection = exactly(timeouts.hang);
+  }
+  return job;
+}
+
 BestInterval set_best_interval(JobModel& job) {
-  const BestInterval best = best_interval(job);
+  BestInterval best = best_interval(job);
+  if (job.checkpoints.memory) {
+    best.storage = min(best.storage, from_si<Seconds>(kLongestOnStorage));
+  }
   job.checkpoints.storage.interval = best.storage;
   if (job.checkpoints.memory && best.memory) {
     job.checkpoints.memory->interval = *best.memory;

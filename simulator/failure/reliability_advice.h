@@ -55,7 +55,11 @@ DetectorAnswer with_checksum_hardware(JobModel job);
 // Of those, by the rule above.
 const DetectorAnswer& advised_detectors(const std::vector<DetectorAnswer>& answers, Seconds time);
 
-// Writes the best intervals into the job.
+// The job with these timeouts, spares and detectors.
+JobModel with_advice(JobModel job, const Timeouts& timeouts, std::optional<std::int64_t> spares,
+                     const std::vector<DetectorKind>& detectors);
+
+// Writes the best intervals into the job; with a level in memory, at most a day of work between saves on storage.
 BestInterval set_best_interval(JobModel& job);
 
 }  // namespace trainyard::simulator

@@ -29,16 +29,15 @@ GoodputLayout priced(const RankedLayout& layout, const GoodputRequest& request) 
   try {
     JobModel job = resolve_job(request.profile, input).job;
     result.interval = set_best_interval(job);
-    const Reliability reliability = analyse(job);
+    result.timeouts = advised_timeouts(job);
+    result.detectors = request.policy.detectors.empty()
+                           ? advised_detectors(compare_detectors(job), from_si<Seconds>(kMonth)).kinds
+                           : request.policy.detectors;
+    result.spares = analyse(job).nodes_down_p99.value_or(job.spares.nodes);
+    const Reliability reliability = analyse(with_advice(job, result.timeouts, result.spares, result.detectors));
     result.goodput = reliability.goodput;
     result.tokens_per_day = reliability.tokens_per_day;
     result.mttf = reliability.mttf;
-    result.timeouts = advised_timeouts(job);
-    result.spares = reliability.nodes_down_p99.value_or(job.spares.nodes);
-    result.detectors = job.policy.detectors;
-    if (result.detectors.empty()) {
-      result.detectors = advised_detectors(compare_detectors(job), from_si<Seconds>(kMonth)).kinds;
-    }
   } catch (const Error&) {  // a policy that this layout can't follow
     result.goodput = 0.0;
   }

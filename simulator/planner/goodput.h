@@ -33,7 +33,7 @@ struct GoodputRequest {
 
 struct GoodputLayout {
   RankedLayout layout;
-  double goodput = 0.0;
+  double goodput = 0.0;         // with what is advised below
   double tokens_per_day = 0.0;  // useful ones
   Seconds mttf;
   BestInterval interval;
