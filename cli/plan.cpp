@@ -83,6 +83,7 @@ void write_picked(const PlanOptions& options, const simulator::PlannerRequest& r
                   const simulator::Estimate& estimate) {
   Plan plan = simulator::make_plan(request, profile, estimate.layout);
   plan.prediction = Prediction{estimate.step_time, estimate.tokens_per_second, estimate.memory_peak};
+  apply(options.recovery, plan);
   plan.provenance.version = tool_version();
   plan.provenance.inputs["model"] = content_hash(open_text(options.model, shipped_models(), "--model").text);
   const bool measured = !options.machine.profile.empty();
@@ -137,6 +138,9 @@ int print_largest_batch(const Session& session, const simulator::PlannerRequest&
 
 // Flags that say nothing beside, or without, others.
 void check_questions(const PlanOptions& options) {
+  if (options.output.empty() && asks_recovery(options.recovery)) {
+    throw Error("is for the plan that is written", "checkpoints and failures", "add --output plan.json");
+  }
   if (options.sweep.empty() && (options.strong || !options.svg.empty())) {
     throw Error("belongs to a sweep", options.strong ? "--strong" : "--svg", "add --sweep RANKS,..., or leave it out");
   }
@@ -326,6 +330,7 @@ void add_plan(CLI::App& app, Session& session, Action& action) {
   add_machine_options(*verb, options->machine);
   verb->add_option("--ranks", options->ranks, "Devices to train on")->required();
   add_training_options(*verb, options->training);
+  add_recovery_options(*verb, options->recovery);
   add_layout_options(*verb, options->layout);
   verb->add_option("--output", options->output, "Where to write the plan; without it only the table is printed")
       ->type_name("FILE");

@@ -159,6 +159,7 @@ void write_picked(const PlanOptions& options, const simulator::SearchRequest& re
     plan.recovery = simulator::advised_recovery(recovery_of(options), *goodput);
     plan.checkpoint = simulator::advised_checkpoint(plan.checkpoint, *goodput);
   }
+  apply(options.recovery, plan);
   plan.provenance.version = tool_version();
   plan.provenance.inputs["model"] = content_hash(open_text(options.model, shipped_models(), "--model").text);
   const std::string cluster = names_topology(options.machine.cluster)

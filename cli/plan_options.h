@@ -8,6 +8,7 @@
 
 #include "cli/layout_options.h"
 #include "cli/machine_option.h"
+#include "cli/recovery_options.h"
 #include "cli/training_options.h"
 
 namespace trainyard::cli {
@@ -17,6 +18,7 @@ struct PlanOptions {
   MachineOption machine;
   std::int64_t ranks = 1;
   TrainingOptions training;
+  RecoveryOptions recovery;
   LayoutOptions layout;
   std::size_t top = 10;
   std::size_t pick = 1;

@@ -242,4 +242,32 @@ TEST_F(EndToEnd, TheLargestBatchTrainsUnderAMemoryCapAndOneSequenceMoreRunsOut) 
   EXPECT_TRUE(lacks.err.find("memory") != std::string::npos) << lacks.err;
 }
 
+TEST_F(EndToEnd, ThePlanCarriesWhenToSaveAndWhenToGiveUp) {
+  const std::string file = folder_->file("careful.json");
+  std::vector<std::string> arguments = {"plan",
+                                        "--model",
+                                        folder_->file("config.json"),
+                                        "--profile",
+                                        folder_->file("profile.json"),
+                                        "--ranks",
+                                        "2",
+                                        "--sequence",
+                                        "32",
+                                        "--global-batch",
+                                        "4"};
+  const std::vector<std::string> policy = {"--checkpoint-every", "25", "--keep",         "3",
+                                           "--restart-limit",    "7",  "--hang-timeout", "2 min"};
+  arguments.insert(arguments.end(), policy.begin(), policy.end());
+  const CommandResult lost = run_command(arguments);
+  EXPECT_EQ(lost.exit_code, 2) << "without --output nothing would take the policy";
+  arguments.insert(arguments.end(), {"--output", file});
+  ASSERT_EQ(run_command(arguments).exit_code, 0);
+  std::ifstream in(file);
+  const json plan = json::parse(in);
+  EXPECT_EQ(plan["checkpoint"]["every_steps"], 25);
+  EXPECT_EQ(plan["checkpoint"]["keep"], 3);
+  EXPECT_EQ(plan["recovery"]["restart_limit"], 7);
+  EXPECT_EQ(plan["recovery"]["hang_timeout"], "120 s");
+}
+
 }  // namespace trainyard::cli
