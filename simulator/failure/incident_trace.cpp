@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <initializer_list>
 #include <limits>
 #include <unordered_map>
 
@@ -50,19 +51,30 @@ struct Columns {
   std::size_t count = 0;
 };
 
+// Letters alone, lower case: "Start Time" and "start_time" are one.
+std::string plain(const std::string& name) {
+  std::string letters;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalpha(byte) != 0) {
+      letters += static_cast<char>(std::tolower(byte));
+    }
+  }
+  return letters;
+}
+
 Columns read_heading(const std::vector<std::string>& names, const std::string& where) {
-  const auto find = [&](const std::string& wanted) {
+  const auto find = [&](const std::string& wanted, std::initializer_list<const char*> others) {
     for (std::size_t i = 0; i < names.size(); ++i) {
-      std::string lower = names[i];
-      std::transform(lower.begin(), lower.end(), lower.begin(),
-                     [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-      if (lower == wanted) {
+      const std::string name = plain(names[i]);
+      if (name == wanted || std::find(others.begin(), others.end(), name) != others.end()) {
         return i;
       }
     }
     throw Error(fmt::format("no column \"{}\"", wanted), where, kForm);
   };
-  return {find("start"), find("end"), find("node"), names.size()};
+  return {find("start", {"starttime", "begin", "faultstart"}), find("end", {"endtime", "faultend"}),
+          find("node", {"nodeid", "nodename", "host", "hostname"}), names.size()};
 }
 
 class TraceReader {

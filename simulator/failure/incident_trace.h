@@ -1,7 +1,8 @@
 // A recorded trace of incidents: which node was down from when to when.
 //
-// CSV with a heading: columns "start", "end" and "node", any case and order, others are left alone. Times as in
-// timestamp.h. An empty end: still down at the trace's end. '#' begins a comment line.
+// CSV with a heading: columns "start", "end" and "node" (also "Start Time", "end_time", "host", "node_id", ...), any
+// case and order; others are left alone. Times as in timestamp.h. An empty end: still down at the trace's end. '#'
+// begins a comment line.
 #pragma once
 
 #include <cstdint>

@@ -41,6 +41,12 @@ TEST(IncidentTrace, TakesAnyOrderCaseAndFurtherColumns) {
   EXPECT_EQ(trace.incidents[0].end, 60.0);  // still down at the end
 }
 
+TEST(IncidentTrace, KnowsTheUsualNamesOfColumns) {
+  const IncidentTrace trace = parse_incident_trace("Host,Start Time,end_time\nn1,1,2\n", "t.csv");
+  EXPECT_EQ(trace.nodes.front(), "n1");
+  EXPECT_EQ(trace.incidents.front().end, 2.0);
+}
+
 struct Bad {
   const char* text;
   const char* problem;
