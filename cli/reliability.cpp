@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "cli/exit_code.h"
+#include "cli/file_arguments.h"
 #include "cli/json/output.h"
 #include "cli/long_answer.h"
 #include "cli/reliability_charts.h"
@@ -18,6 +19,7 @@
 #include "cli/verbs.h"
 #include "core/document/write_file.h"
 #include "core/error.h"
+#include "core/units/format_quantity.h"
 
 namespace trainyard::cli {
 
@@ -139,9 +141,16 @@ void write_charts(const ReliabilityAnswer& answer) {
 
 int reliability(const Session& session, const ReliabilityOptions& options) {
   check_reliability_options(options);
+  require_separate_files({{"--svg", options.svg}, {"--png", options.png}},
+                         {{"--plan", options.plan}, {"--record", options.record}, {"--replay", options.replay}});
   std::optional<LongAnswer> progress(std::in_place, session);
   const ReliabilityJob job(*progress, options);
   ReliabilityAnswer answer{.options = options, .job = job, .resolved = job.resolve(job.plan().recovery.kind)};
+  if (!options.interval.empty() && answer.resolved.job.checkpoints.storage.interval < job.step_time()) {
+    throw Error(
+        fmt::format("{} is less than a step, which takes {}", options.interval, format_quantity(job.step_time())),
+        "--interval", "saves are made between steps");
+  }
   answer.interval_given = !options.interval.empty() || job.plan().checkpoint.every_steps.has_value();
   if (answer.interval_given) {
     answer.best = simulator::best_interval(answer.resolved.job);

@@ -228,6 +228,8 @@ void print_corruption(const Session& session, const ReliabilityAnswer& answer) {
   fmt::print("  {:.3g} events: {:.3g} without effect, {:.3g} stop the job, {:.3g} found, {} in the model undetected\n",
              total.events * time, total.masked * time, total.crash * time, total.found * time,
              session.out.bold(fmt::format("{:.3g}", total.undetected * time)));
+  const double defective = gpus_of(answer) * answer.job.profile().corruption.defective_devices.value;
+  fmt::print("  {:.3g} of the GPUs are expected to compute wrongly now and then\n", defective);
   Table table({"detectors", "undetected in 30 d", "found", "overhead", "goodput"}, numbers_after_name(5));
   const auto row = [&](const simulator::DetectorAnswer& detector) {
     table.add_row({detector.name, fmt::format("{:.3g}", detector.undetected_per_month),

@@ -127,10 +127,8 @@ PublishedFailure read_class(ObjectReader& reader, const FailureProfile& profile)
 PublishedCorruption read_corruption(ObjectReader reader) {
   PublishedCorruption corruption;
   corruption.incidents = rate_of(reader, "incidents", Exposure::kGpu);
-  corruption.silent = share(reader, "silent");
   corruption.defective_devices = share(reader, "defective_devices");
   corruption.memory_errors = rate_of(reader, "memory_errors", Exposure::kGigabyte);
-  corruption.memory_errors_stop = share(reader, "memory_errors_stop");
   corruption.memory_errors_missed = share(reader, "memory_errors_missed");
   corruption.altitude_factor = reader.number("altitude_factor", 0.1, 100.0);
   corruption.compute_checksums = share(reader, "compute_checksums");

@@ -91,10 +91,8 @@ struct ValueModel {
 
 struct PublishedCorruption {
   Published<PerSecond> incidents;          // of each GPU: compute errors that were found
-  Published<double> silent;                // of them, that stop nothing
   Published<double> defective_devices;     // share of devices that fire
   Published<PerSecond> memory_errors;      // of each GB: uncorrectable
-  Published<double> memory_errors_stop;    // share of them that stop the job
   Published<double> memory_errors_missed;  // stored-bit errors that ECC doesn't flag, per uncorrectable one
   double altitude_factor = 1.0;            // of neutron flux over sea level: sensitivity only
   ValueModel values;

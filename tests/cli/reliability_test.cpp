@@ -119,6 +119,8 @@ TEST(Reliability, RefusesWhatContradicts) {
   fails(llama_command({"--failures", "lama3-h100"}), "llama3-h100");
   fails(llama_command({"--interval", "900"}), "--interval");
   fails(llama_command({"--interval", "0 s"}), "--interval");
+  fails(llama_command({"--interval", "1 ms"}), "less than a step");
+  fails(llama_command({"--svg", "a.svg", "--png", "a.svg"}), "a.svg");
   fails(llama_command({"--tokens", "many"}), "15.6T");
   fails(llama_command({"--detectors", "gemm_checksums"}), "gemm_checksum");
   fails(llama_command({"--spares", "-1"}), "--spares");
