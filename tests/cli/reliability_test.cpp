@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/cli/command.h"
+#include "tests/cli/tiny_model.h"
 
 namespace trainyard::cli {
 namespace {
@@ -126,6 +127,59 @@ TEST(Reliability, RefusesWhatContradicts) {
   fails(llama_command({"--spares", "-1"}), "--spares");
   fails(llama_command({"--replay", "nowhere.csv"}), "nowhere.csv");
   fails(llama_command({"--fleet", "10"}), "--replay");
+}
+
+// A run record's times take the place of the profile's. 0.5 s steps, kills every 20 s, saves every 10 steps that block
+// 0.01 s and are written in 0.2 s, 0.1 s to detect and 1 s to restart. Formula 2(b) of failures.md with tau = 5 s plus
+// the 0.2 s that a written save lags behind: tau lam / [e^(lam (D + R)) (e^(lam (tau + w)) - 1)] = 0.25 / [1.0565 x
+// 0.2847] = 0.831; e^(lam 0.2) = 1.01 for the lag: 0.823.
+TEST(Reliability, PredictsARunFromTheRecordOfAnother) {
+  const TemporaryFolder folder;
+  const std::string plan = folder.file("plan.json");
+  ASSERT_EQ(run_command({"plan", "--model", folder.write("config.json", tiny_model_config()), "--cluster",
+                         "llama3-16k-h100", "--ranks", "2", "--sequence", "64", "--global-batch", "8", "--steps",
+                         "2000", "--precision", "fp32", "--dp", "2", "--output", plan})
+                .exit_code,
+            0);
+  std::ifstream written(plan);
+  json document = json::parse(written);
+  document["cluster"] = {{"name", "vm"}, {"device", "cpu"}, {"ranks_per_node", 2}};
+  document["checkpoint"]["every_steps"] = 10;
+  folder.write("plan.json", document.dump());
+  std::string record = R"({"record":"header","document":"run_record","schema":1,"plan_hash":"p","program_hash":"q",)"
+                       R"("device":"cpu","ranks":2,"threads_per_rank":1,)"
+                       R"("provenance":{"tool":"trainyard","version":"0","inputs":{}}})"
+                       "\n";
+  for (int step = 0; step < 20; ++step) {
+    record += R"({"record":"step","step":)" + std::to_string(step) +
+              R"(,"loss":1.0,"gradient_norm":1.0,"learning_rate":0.001,"step_time_s":0.5,"tokens_per_second":1000.0,)"
+              R"("mfu":null,"resident_bytes":1000})"
+              "\n";
+  }
+  for (int save = 1; save <= 2; ++save) {
+    record += R"({"record":"save","step":)" + std::to_string(10 * save) +
+              R"(,"blocking_s":0.01,"save_s":0.2,"bytes":1000})"
+              "\n";
+  }
+  record += R"({"record":"failure","generation":0,"detect_s":0.1,)"
+            R"("failure":{"rank":1,"step":20,"cause":"killed","last_lines":[]}})"
+            "\n"
+            R"({"record":"restart","generation":1,"step":20,"load_s":0.3,"restart_s":1.0})"
+            "\n";
+  const CommandResult result = run_command({"reliability", "--plan", plan, "--record", folder.write("r.jsonl", record),
+                                            "--mean-time-between-failures", "20 s", "--runs", "400", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json found = json::parse(result.out);
+  EXPECT_DOUBLE_EQ(found["step_time_s"].get<double>(), 0.5);
+  EXPECT_DOUBLE_EQ(found["checkpoint"]["interval_s"].get<double>(), 5.0);
+  EXPECT_NEAR(found["goodput"].get<double>(), 0.823, 0.005);
+  // 1,000 s of work in 1,215 s: 61 kills, give or take 8; each costs 3.7 s on average, so that 90 % of runs lie within
+  // 1.645 sqrt(2 x 61) x ~3.1 s of 1,215 s, some 4.6 %.
+  const json& goodput = found["simulated"]["goodput"];
+  EXPECT_NEAR(goodput["p50"].get<double>(), 0.823, 0.015);
+  EXPECT_NEAR(goodput["p95"].get<double>() - goodput["p5"].get<double>(), 2 * 0.038, 0.04);
+  EXPECT_EQ(found["kinds"].size(), 1U);
+  EXPECT_EQ(found["kinds"][0]["takes_down"], "process");
 }
 
 // 8 nodes, tp inside a node: with ZeRO 0 any node's state is on another replica, so that one failure of a node stops a
