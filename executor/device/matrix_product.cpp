@@ -2,14 +2,15 @@
 
 #include <dnnl.h>
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
 #include <new>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+// Of OpenMP's API, declared here: its header comes with the compiler, and clang-tidy's isn't installed.
+extern "C" void omp_set_num_threads(int threads);  // NOLINT(readability-identifier-naming)
 
 namespace trainyard::executor {
 
