@@ -78,10 +78,9 @@ class Counter {
     }
   }
 
+ private:
   const ModelSpec& model_;
   const Layout& layout_;
-
- private:
   Mesh mesh_;
   Coordinates last_;
 };
