@@ -1,8 +1,8 @@
 // Who may include whom: the layers of the design, as tables.
 //
 //   core <- simulator, core <- executor; cli and gui on top; simulator and executor never meet.
-//   Qt in gui alone, CUDA and NCCL in executor alone, Boost in core/cluster alone, Gloo in executor/communicator
-//   alone; threads and clocks anywhere but in core.
+//   Qt in gui alone, CUDA and NCCL in executor alone, Boost.Graph in core/cluster alone, Boost.Math in
+//   simulator/failure alone, Gloo in executor/communicator alone; threads and clocks anywhere but in core.
 //
 // A folder's tests may include what the folder may, and other tests' helpers.
 #pragma once

@@ -80,6 +80,8 @@ TEST(IncludeRules, LibrariesStayInTheirFolders) {
   EXPECT_FALSE(allowed_library("cli/doctor.cpp", "nvml.h"));
   EXPECT_TRUE(allowed_library("core/cluster/graph.h", "boost/graph/adjacency_list.hpp"));
   EXPECT_FALSE(allowed_library("core/clusters/graph.h", "boost/graph/adjacency_list.hpp"));
+  EXPECT_TRUE(allowed_library("simulator/failure/repair_law.cpp", "boost/math/special_functions/erf.hpp"));
+  EXPECT_FALSE(allowed_library("core/cluster/graph.h", "boost/math/special_functions/erf.hpp"));
   EXPECT_FALSE(allowed_library("simulator/fabric/routing.cpp", "boost/graph/dijkstra_shortest_paths.hpp"));
   EXPECT_TRUE(allowed_library("executor/communicator/gloo.cpp", "gloo/context.h"));
   EXPECT_TRUE(allowed_library("tests/executor/communicator/gloo_test.cpp", "gloo/context.h"));
