@@ -26,7 +26,8 @@ struct GraphCheck {
 // So many of the best are tried for each that is asked for: programs of some need more memory than the formula says.
 constexpr std::size_t kTriedForEach = 4;
 
-// From the best down, until options.simulated are simulated. Throws Error where --cluster isn't a fabric. `show` is
+// From the best down, until options.simulated are simulated: each on one hash seed, the one to show (--pick, else the
+// fastest) on the usual number. Throws Error where --cluster isn't a fabric. `show` is
 // told how far it is.
 std::vector<GraphCheck> check_on_graph(const PlanOptions& options, const simulator::SearchRequest& request,
                                        const simulator::SearchResult& result,

@@ -67,20 +67,23 @@ std::variant<ClusterSimulation, Infeasible> simulate_on_each(const Plan& plan, c
   if (std::optional<Infeasible> infeasible = exceeds_memory(simulation.memory, profile, per_node)) {
     return *infeasible;
   }
-  std::vector<std::pair<Nanoseconds, const GroupCost*>> by_seed;
+  std::vector<std::pair<StepResult, const GroupCost*>> by_seed;
   for (const GroupCost* groups : seeds) {
     const StepCosts costs = price_under_stack(simulation.program, plan, machine, *groups);
-    by_seed.emplace_back(simulate_step(simulation.program, costs, TraceDetail::kNone).duration, groups);
+    by_seed.emplace_back(simulate_step(simulation.program, costs, TraceDetail::kNone), groups);
   }
-  std::stable_sort(by_seed.begin(), by_seed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(by_seed.begin(), by_seed.end(),
+                   [](const auto& a, const auto& b) { return a.first.duration < b.first.duration; });
   std::vector<Nanoseconds> sorted;
-  for (const auto& [duration, groups] : by_seed) {
-    sorted.push_back(duration);
+  for (const auto& [step, groups] : by_seed) {
+    sorted.push_back(step.duration);
   }
   result.spread = {percentile(sorted, 0.5), percentile(sorted, 0.05), percentile(sorted, 0.95),
                    static_cast<int>(seeds.size())};
-  simulation.costs = price_under_stack(simulation.program, plan, machine, *by_seed[(by_seed.size() - 1) / 2].second);
-  simulation.step = simulate_step(simulation.program, simulation.costs, detail);
+  auto& [usual_step, usual_groups] = by_seed[(by_seed.size() - 1) / 2];
+  simulation.costs = price_under_stack(simulation.program, plan, machine, *usual_groups);
+  simulation.step = detail == TraceDetail::kNone ? std::move(usual_step)
+                                                 : simulate_step(simulation.program, simulation.costs, detail);
   simulation.estimate.layout = plan.layout;
   simulation.estimate.method = EstimateMethod::kInstructions;
   simulation.estimate.memory_peak = worst(simulation.memory).total;

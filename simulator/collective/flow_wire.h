@@ -26,6 +26,7 @@
 #include "core/cluster/graph.h"
 #include "simulator/collective/algorithms/collective_flows.h"
 #include "simulator/collective/algorithms/group_layout.h"
+#include "simulator/fabric/lanes.h"
 #include "simulator/fabric/queue.h"
 #include "simulator/fabric/routing.h"
 
@@ -42,12 +43,13 @@ struct WireStep {
 class CollectiveFabric {
  public:
   explicit CollectiveFabric(const Cluster& cluster, Network network = Network::kBackend)
-      : cluster_(cluster), graph_(cluster), routes_(cluster, graph_, network), domains_(cluster) {}
+      : cluster_(cluster), graph_(cluster), routes_(cluster, graph_, network), domains_(cluster), lanes_(cluster) {}
 
   const Cluster& cluster() const { return cluster_; }
   const ClusterGraph& graph() const { return graph_; }
   Routes& routes() { return routes_; }
   const Domains& domains() const { return domains_; }
+  const Lanes& lanes() const { return lanes_; }
   GroupLayout layout(std::span<const VertexId> ranks) { return lay_out(routes_, graph_, domains_, ranks); }
 
   // Told before each of the solutions that a wire time takes; on the largest jobs each takes seconds.
@@ -63,6 +65,7 @@ class CollectiveFabric {
   ClusterGraph graph_;
   Routes routes_;
   Domains domains_;
+  Lanes lanes_;
   std::function<void(const WireStep&)> told_;
 };
 

@@ -39,6 +39,10 @@ class BottleneckFinder {
     return arcs;
   }
 
+  std::optional<ArcId> find_one(std::size_t flow, std::uint32_t row) {
+    return row == SharingProblem::kNone ? std::nullopt : on_path(flows_.path_of(flow), row);
+  }
+
  private:
   struct Found {
     std::uint32_t row = SharingProblem::kNone;
@@ -154,6 +158,38 @@ FlowTimes run_flows(const Cluster& cluster, const FlowSet& flows) {
   times.carried =
       quantities<Bytes>(amount_by_arc(cluster, flows, [&](std::size_t p) { return flows.bytes_of_path(p).si(); }));
   return times;
+}
+
+LastFlow last_to_end(const Lanes& lanes, const FlowSet& flows, bool reduce) {
+  const SharingProblem problem = sharing_problem(lanes, flows, {.reduce = reduce});
+  FlowEvolution evolution(problem);
+  evolution.run();
+  LastFlow last;
+  std::optional<std::size_t> which;
+  std::size_t path = flows.paths();
+  Seconds latency;
+  for (std::size_t i = 0; i < flows.flows().size(); ++i) {
+    if (flows.path_of(i) != path) {
+      path = flows.path_of(i);
+      latency = flows.latency_of_flow(i);
+    }
+    const Seconds finish = latency + from_si<Seconds>(evolution.finish(problem.column_of[i]));
+    if (!which || finish > last.finish) {
+      last.finish = finish;
+      which = i;
+    }
+  }
+  if (which) {
+    // Of a coupled group the first path that has the row, as run_flows() finds it.
+    BottleneckFinder finder(flows, lanes, problem);
+    const std::uint32_t row = evolution.longest_bottleneck(problem.column_of[*which]);
+    for (std::size_t i = 0; i < flows.flows().size() && !last.bottleneck; ++i) {
+      if (problem.commodity_of[i] == problem.commodity_of[*which]) {
+        last.bottleneck = finder.find_one(i, row);
+      }
+    }
+  }
+  return last;
 }
 
 std::vector<std::string> limits() {

@@ -19,6 +19,7 @@
 
 #include "core/cluster/cluster.h"
 #include "simulator/fabric/flow.h"
+#include "simulator/fabric/lanes.h"
 
 namespace trainyard::simulator {
 
@@ -37,6 +38,14 @@ struct FlowTimes {
   std::size_t solved = 0;                        // commodities after reduction, of all flows
 };
 FlowTimes run_flows(const Cluster& cluster, const FlowSet& flows);
+
+// Of the flow that ends last, for those who ask nothing else of many flows.
+struct LastFlow {
+  Seconds finish;
+  std::optional<ArcId> bottleneck;  // what held it for longest
+};
+// reduce: whether flows may be equal, so that looking for it pays; those that a hash has spread are not.
+LastFlow last_to_end(const Lanes& lanes, const FlowSet& flows, bool reduce = true);
 
 // What a fluid model leaves out, for reports.
 std::vector<std::string> limits();

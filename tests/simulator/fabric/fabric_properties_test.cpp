@@ -69,6 +69,26 @@ double bytes_times_hops(const FlowSet& set) {
   return sum;
 }
 
+// Of a hashed, an adaptive and a sprayed set, equal flows taken together or each on its own: the finish is the same but
+// for rounding.
+TEST(FabricProperties, TheLastToEndIsTheLatestOfAllFlows) {
+  const Cluster cluster = build_cluster("superpod-h100:su=1");
+  const ClusterGraph graph(cluster);
+  const Lanes lanes(cluster);
+  Routes routes(cluster, graph);
+  for (const RoutingKind kind : {RoutingKind::kHash, RoutingKind::kAdaptive, RoutingKind::kSpray}) {
+    const FlowSet set = routes.route(shifted(cluster.gpus(), 40, 2), {.kind = kind});
+    const FlowTimes times = run_flows(cluster, set);
+    const auto last = std::max_element(times.finish.begin(), times.finish.end());
+    const LastFlow together = last_to_end(lanes, set, true);
+    EXPECT_EQ(together.finish.si(), last->si());
+    EXPECT_EQ(together.bottleneck, times.bottleneck[static_cast<std::size_t>(last - times.finish.begin())]);
+    const LastFlow apart = last_to_end(lanes, set, false);
+    EXPECT_NEAR(apart.finish.si() / last->si(), 1.0, 1e-9);
+    EXPECT_TRUE(apart.bottleneck.has_value());
+  }
+}
+
 TEST(FabricProperties, CarriedBytesAreThoseOfTheFlowsOnEveryLink) {
   const Cluster cluster = build_cluster("superpod-h100:su=1");
   const ClusterGraph graph(cluster);
