@@ -69,15 +69,17 @@ struct RunFailure {
 struct SaveRecord {
   std::int64_t step = 0;  // steps done
   std::string failure;    // empty: the checkpoint is complete
-  Seconds blocking_time;  // of the snapshot, during which no rank trains: the largest over ranks
-  Seconds save_time;      // from the snapshot's end until the checkpoint is complete
-  ByteCount bytes;        // of all ranks' files
+  Seconds
+      blocking_time;  // during which no rank trains: of the snapshot, the largest over ranks; of all, if synchronous
+  Seconds save_time;  // from the snapshot's end until the checkpoint is complete
+  ByteCount bytes;    // of all ranks' files
 };
 
 // A failure after which the run went on.
 struct FailureRecord {
   std::int64_t generation = 0;  // of processes, from 0
   RunFailure failure;
+  Seconds at;                             // wall clock since the launch; 0 in records of before it was written
   std::optional<Seconds> detection_time;  // since the rank stopped working, where that is known
 };
 

@@ -92,6 +92,9 @@ SaveRecord read_save(ObjectReader& reader) {
 FailureRecord read_survived_failure(ObjectReader& reader) {
   FailureRecord failure;
   failure.generation = reader.integer("generation");
+  if (reader.has("at_s")) {
+    failure.at = reader.si<Seconds>("at_s");
+  }
   if (reader.has("detect_s")) {
     failure.detection_time = reader.si<Seconds>("detect_s");
   }

@@ -98,7 +98,7 @@ std::string to_json_line(const SaveRecord& save) {
 }
 
 std::string to_json_line(const FailureRecord& failure) {
-  ordered_json json = {{"record", "failure"}, {"generation", failure.generation}};
+  ordered_json json = {{"record", "failure"}, {"generation", failure.generation}, {"at_s", failure.at.si()}};
   if (failure.detection_time) {
     json["detect_s"] = failure.detection_time->si();
   }

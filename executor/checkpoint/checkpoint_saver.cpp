@@ -121,6 +121,7 @@ void CheckpointSaver::save() {
       save.step = snapshot_.step;
       complete(save);
       save.save_time = from_si<Seconds>(seconds_since(begin));
+      save.blocking_time += options_.asynchronous ? Seconds() : save.save_time;
       if (!stopping_) {
         options_.on_end(save);
       }

@@ -26,6 +26,7 @@ namespace trainyard::executor {
 struct CheckpointSaverOptions {
   std::filesystem::path checkpoints;  // the folder of all
   std::int64_t keep = 2;
+  bool asynchronous = true;  // else the caller waits for each save's end
   // Filled in by the run; the saver adds step and parts.
   CheckpointManifest manifest;
   // Called on the saver's thread of rank 0 when a save has ended, well or not.

@@ -13,6 +13,7 @@ RankCheckpoints::RankCheckpoints(const Plan& plan, const RunOptions& options, co
     saver_ = std::make_unique<CheckpointSaver>(connection.device(), environment, worker.state(),
                                                CheckpointSaverOptions{.checkpoints = files_.checkpoints(),
                                                                       .keep = plan.checkpoint.keep,
+                                                                      .asynchronous = plan.checkpoint.asynchronous,
                                                                       .manifest = manifest(),
                                                                       .on_end = std::move(on_end)});
   }

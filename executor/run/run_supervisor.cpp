@@ -148,7 +148,10 @@ void RunSupervisor::prepare_restart(const RunFailure& failure, const LaunchFailu
   GenerationOptions& generation = options_.generation;
   generation.restarts = begun();
   if (generation.restarts) {
-    FailureRecord line{.generation = generation.number, .failure = failure, .detection_time = {}};
+    FailureRecord line{.generation = generation.number,
+                       .failure = failure,
+                       .at = in_seconds(noticed.noticed_at - begin_),
+                       .detection_time = {}};
     if (noticed.detection) {
       line.detection_time = in_seconds(*noticed.detection);
     }
