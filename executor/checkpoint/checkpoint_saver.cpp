@@ -1,7 +1,10 @@
 #include "executor/checkpoint/checkpoint_saver.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
@@ -126,8 +129,10 @@ void CheckpointSaver::save() {
         options_.on_end(save);
       }
     }
-  } catch (const std::exception&) {
-    // The store is gone: the job ends, and the watcher says why.
+  } catch (const std::exception& failure) {
+    if (!stopping_) {  // else the store is gone because the job ends, and the watcher says why
+      fmt::print(stderr, "nothing is known of the checkpoint after step {}: {}\n", snapshot_.step, failure.what());
+    }
   }
   busy_ = false;
 }

@@ -1,5 +1,6 @@
 #include "executor/run/run_files.h"
 
+#include <system_error>
 #include <utility>
 
 #include "core/error.h"
@@ -36,8 +37,14 @@ LineFile::LineFile(std::filesystem::path file) : file_(std::move(file)) {
 }
 
 void LineFile::append(const std::string& line) {
+  const std::uintmax_t before = std::filesystem::file_size(file_);
   stream_ << line << std::flush;
   if (!stream_) {
+    stream_.close();
+    stream_.clear();
+    std::error_code ignored;
+    std::filesystem::resize_file(file_, before, ignored);
+    stream_.open(file_, std::ios::app);
     throw Error("can't be written", file_.string(), "is the disk full?");
   }
 }

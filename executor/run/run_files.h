@@ -28,7 +28,7 @@ struct RunFiles {
 };
 
 // Appends whole lines (newline included), each handed to the system before append() returns. An unfinished last line,
-// which a killed writer leaves, is dropped first.
+// which a killed writer leaves, is dropped first. After an append that throws (a full disk) the file is as before it.
 class LineFile {
  public:
   explicit LineFile(std::filesystem::path file);

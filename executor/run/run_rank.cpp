@@ -79,6 +79,7 @@ class RankRun {
     write_trace();
     write_counts();
     checkpoints_.finish();
+    require_written();
     connection_.communicator().barrier();
   }
 
@@ -89,8 +90,23 @@ class RankRun {
 
   void record(const std::string& line) {
     const std::scoped_lock lock(recording_);  // saves end on a thread of their own
-    record_->append(line);
     sink_(line);
+    unwritten_ += line;
+    try {
+      record_->append(unwritten_);
+      unwritten_.clear();
+    } catch (const Error& failure) {  // a checkpoint may fill the disk for a while: the line is kept
+      if (unwritten_ == line) {
+        fmt::print(stderr, "the run's record can't be written for now, the run goes on: {}\n", failure.what());
+      }
+    }
+  }
+
+  void require_written() {
+    const std::scoped_lock lock(recording_);
+    if (!unwritten_.empty()) {
+      record_->append(unwritten_);
+    }
   }
 
   void take_save(const SaveRecord& save) {
@@ -244,6 +260,7 @@ class RankRun {
   RankStatistics statistics_;
   std::mutex recording_;
   std::unique_ptr<LineFile> record_;
+  std::string unwritten_;  // lines that the disk had no room for
   RankCheckpoints checkpoints_;
   RankFaults faults_;
   std::int64_t steps_ = 0;

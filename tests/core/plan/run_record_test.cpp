@@ -63,6 +63,57 @@ TEST(RunRecord, ReadsBackWhatItWrites) {
   EXPECT_EQ(to_json_line(record.counts[0]), to_json_line(counts));
 }
 
+// Steps 0 to 4 done, checkpoint after 3, evaluations after 2 and 4; a failure, and on from step 3. Steps 3 and 4 were
+// lost.
+TEST(RunRecord, AfterARestartCountsEachStepOnce) {
+  const SaveRecord save{.step = 3,
+                        .failure = "",
+                        .blocking_time = from_si<Seconds>(0.25),
+                        .save_time = from_si<Seconds>(1.5),
+                        .bytes = ByteCount(99)};
+  SaveRecord failed = save;
+  failed.failure = "rank 1: the disk is full";
+  const FailureRecord failure{.generation = 0,
+                              .failure = {.rank = Rank(1), .step = 5, .cause = "killed", .last_lines = {}},
+                              .at = from_si<Seconds>(12),
+                              .detection_time = from_si<Seconds>(0.5)};
+  const RestartRecord restart{
+      .generation = 1, .step = 3, .load_time = from_si<Seconds>(0.125), .restart_time = from_si<Seconds>(2)};
+  const auto evaluation = [](std::int64_t after) {
+    return to_json_line(EvaluationRecord{.step = after, .loss = 2.5, .unigram_entropy = 3.1, .tokens = 4096});
+  };
+  const std::string before = to_json_line(header()) + to_json_line(step(0)) + to_json_line(step(1)) + evaluation(2) +
+                             to_json_line(step(2)) + to_json_line(save) + to_json_line(step(3)) + evaluation(4) +
+                             to_json_line(step(4)) + to_json_line(failed);
+  const std::string after = to_json_line(restart) + to_json_line(step(3)) + evaluation(4) + to_json_line(step(4)) +
+                            end_json_line(std::nullopt, from_si<Seconds>(20));
+  const RunRecord record = read(before + to_json_line(failure) + after);
+  ASSERT_EQ(record.steps.size(), 5U);
+  for (std::int64_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(record.steps[static_cast<std::size_t>(i)].step, i);
+  }
+  EXPECT_EQ(record.evaluations.size(), 2U);
+  EXPECT_EQ(record.lost_steps, 2);
+  EXPECT_NEAR(record.lost_time.si(), 0.2, 1e-12);
+  EXPECT_NEAR(record.useful_time().si(), 0.5, 1e-12);
+  EXPECT_EQ(record.wall_time, from_si<Seconds>(20));
+  ASSERT_EQ(record.saves.size(), 2U);
+  EXPECT_EQ(to_json_line(record.saves[1]), to_json_line(failed));
+  EXPECT_EQ(to_json_line(record.failures.at(0)), to_json_line(failure));
+  EXPECT_EQ(to_json_line(record.restarts.at(0)), to_json_line(restart));
+  EXPECT_TRUE(record.complete);
+
+  // Ended by a failure, then resumed: the wall clocks of both launches add up.
+  const RunRecord resumed = read(
+      before +
+      end_json_line(RunFailure{.rank = {}, .step = {}, .cause = "killed", .last_lines = {}}, from_si<Seconds>(15)) +
+      after);
+  EXPECT_TRUE(resumed.complete);
+  EXPECT_FALSE(resumed.failure.has_value());
+  EXPECT_EQ(resumed.wall_time, from_si<Seconds>(35));
+  EXPECT_EQ(resumed.lost_steps, 2);
+}
+
 TEST(RunRecord, KeepsALossThatIsNoLongerFinite) {
   StepRecord diverged = step(0);
   diverged.loss = std::numeric_limits<double>::quiet_NaN();

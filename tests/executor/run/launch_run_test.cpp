@@ -14,6 +14,7 @@
 #include "executor/checkpoint/model_weights.h"
 #include "executor/run/run_files.h"
 #include "executor/run/run_folder.h"
+#include "tests/executor/run/run_support.h"
 #include "tests/executor/worker/layout_cases.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_folder.h"
@@ -21,15 +22,6 @@
 namespace trainyard::executor {
 
 namespace {
-
-std::string pseudo_text(std::size_t bytes) {
-  std::string text;
-  while (text.size() < bytes) {
-    text += "and it came to pass in those days, ";
-    text += static_cast<char>('a' + text.size() % 23);
-  }
-  return text;
-}
 
 Plan two_stage_plan() {
   Layout layout;
@@ -49,23 +41,6 @@ RunOptions options_in(const TemporaryFolder& folder) {
   options.data = folder.write("text.txt", pseudo_text(20000));
   options.evaluate_every = 5;
   return options;
-}
-
-// The child process of this one that is this rank, found by its environment.
-std::optional<pid_t> process_of_rank(int rank) {
-  const std::string wanted = "TRAINYARD_RANK=" + std::to_string(rank);
-  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
-    std::ifstream children(task.path() / "children");
-    for (pid_t pid = 0; children >> pid;) {
-      std::ifstream environment("/proc/" + std::to_string(pid) + "/environ", std::ios::binary);
-      for (std::string variable; std::getline(environment, variable, '\0');) {
-        if (variable == wanted) {
-          return pid;
-        }
-      }
-    }
-  }
-  return std::nullopt;
 }
 
 }  // namespace

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -155,6 +157,69 @@ TEST(LocalLauncher, a_stopped_rank_is_found_by_its_heartbeat_and_the_others_are_
   EXPECT_EQ(result.exits[1], "killed by signal 9 (SIGKILL)");
   EXPECT_NE(said_by_2.find("rank 1 no heartbeat"), std::string::npos) << said_by_2;
   EXPECT_LT(result.ending, milliseconds(2000));
+}
+
+// Every rank stands still, for the others wait for rank 1; it alone waits for none.
+TEST(LocalLauncher, a_rank_that_hangs_alive_is_found_by_its_progress) {
+  LaunchOptions options = launching(3, {"rank1-hangs"});
+  options.hang_timeout = milliseconds(1000);
+  options.heartbeat_timeout = milliseconds(20000);
+  options.terminate_after = milliseconds(1000);
+  const LaunchResult result = launch_local(options);
+  ASSERT_TRUE(result.failure);
+  EXPECT_EQ(result.failure->rank, 1);
+  EXPECT_EQ(result.failure->cause, "no progress for 1000 ms, though its process is alive");
+  EXPECT_EQ(result.failure->step, 21);
+  EXPECT_GE(result.failure->detection, milliseconds(1000));
+  EXPECT_LT(result.failure->detection, milliseconds(3000));
+  EXPECT_EQ(result.exits[0], "exited with 4");
+}
+
+TEST(LocalLauncher, kills_on_purpose_and_knows_how_long_it_took_to_notice) {
+  KillClock kills(from_si<Seconds>(0.2), 5, 1);
+  LaunchOptions options = launching(2, {"sleep", fresh_file("trainyard_kills").string()});
+  options.kills = &kills;
+  int killed = -1;
+  options.on_kill = [&](int rank) { killed = rank; };
+  const LaunchResult result = launch_local(options);
+  std::filesystem::remove(options.command[2]);
+  ASSERT_TRUE(result.failure);
+  EXPECT_EQ(result.failure->rank, killed);
+  EXPECT_EQ(result.failure->cause, "killed by signal 9 (SIGKILL)");
+  ASSERT_TRUE(result.failure->detection);
+  EXPECT_LT(*result.failure->detection, milliseconds(1000));
+  EXPECT_EQ(kills.taken(), 1);
+  EXPECT_FALSE(kills.next());
+}
+
+// 20,000 exponential times of mean m: their mean is within 3 standard errors, 3 m / sqrt(20000), their standard
+// deviation within 5 % of m, and each of 4 ranks gets a quarter within 3 sqrt(n p q).
+TEST(KillClock, strikes_at_exponential_times_and_spares_no_rank) {
+  constexpr int kKills = 20000;
+  KillClock clock(from_si<Seconds>(2.0), 7, kKills);
+  KillClock same(from_si<Seconds>(2.0), 7, kKills);
+  KillClock::Clock::time_point last = *clock.next();
+  const KillClock::Clock::duration offset = *same.next() - last;
+  double sum = 0;
+  double squares = 0;
+  std::array<int, 4> struck{};
+  for (int i = 0; i + 1 < kKills; ++i) {
+    const int rank = clock.take(4);
+    EXPECT_EQ(same.take(4), rank);
+    ++struck[static_cast<std::size_t>(rank)];
+    const KillClock::Clock::time_point next = clock.next().value();
+    EXPECT_EQ(*same.next() - next, offset) << "the same seed, the same times";
+    const double gap = std::chrono::duration<double>(next - last).count();
+    sum += gap;
+    squares += gap * gap;
+    last = next;
+  }
+  const double mean = sum / (kKills - 1);
+  EXPECT_NEAR(mean, 2.0, 3 * 2.0 / std::sqrt(kKills));
+  EXPECT_NEAR(std::sqrt(squares / (kKills - 1) - mean * mean), 2.0, 0.1);
+  for (const int count : struck) {
+    EXPECT_NEAR(count, kKills / 4, 3 * std::sqrt(kKills * 0.25 * 0.75));
+  }
 }
 
 TEST(LocalLauncher, a_program_that_is_not_there_is_an_error_with_its_name) {

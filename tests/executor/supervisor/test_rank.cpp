@@ -5,6 +5,7 @@
 //   reduce             all-reduces until it fails; exits with 4 then
 //   rank1-dies         reduces; rank 1 kills itself after some steps
 //   rank1-stops        reduces; rank 1 stops itself (SIGSTOP)
+//   rank1-hangs        reduces; rank 1 stops working, its process alive
 //   cause              rank 1 exits with 3 for another rank's failure, a little later rank 0 with 2 for its own
 //   stubborn           rank 1 exits with 3, the others ignore SIGTERM
 //   launch FILE RANKS  launches RANKS sleepers that append their pids to FILE, and waits
@@ -12,6 +13,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -36,14 +38,16 @@ namespace {
   }
 }
 
-int reduce(const RankEnvironment& self, int own_signal) {
+int reduce(const RankEnvironment& self, int own_signal, bool hangs) {
+  std::atomic<int> steps = 0;
   StreamThreads streams;
   StoreClient store(self.store);
   GlooOptions options;
   options.prefix = self.prefix;
   const auto communicator = make_gloo_communicator(streams.post(), store, Rank(self.rank), self.size, options);
   const Watcher watcher(
-      self, [&](const std::string& why) { communicator->abort(why); }, std::chrono::milliseconds(50));
+      self, [&](const std::string& why) { communicator->abort(why); }, std::chrono::milliseconds(50),
+      [&] { return RankProgress{.ticks = steps, .step = steps, .waiting = communicator->waiting()}; });
   GroupHandle everyone{.members = {}, .index = self.rank, .key = 1};
   for (int rank = 0; rank < self.size; ++rank) {
     everyone.members.emplace_back(rank);
@@ -52,6 +56,10 @@ int reduce(const RankEnvironment& self, int own_signal) {
   const auto cuts = even_boundaries(static_cast<std::int64_t>(data.size()), self.size);
   try {
     for (int step = 0;; ++step) {
+      steps = step + 1;
+      if (self.rank == 1 && step == 20 && hangs) {
+        sleep_for_ever();
+      }
       if (self.rank == 1 && step == 20 && own_signal != 0) {
         std::fprintf(stderr, "rank 1 at step %d\n", step);
         ::raise(own_signal);
@@ -103,7 +111,7 @@ int run(const std::vector<std::string>& arguments) {
     }
     sleep_for_ever();
   }
-  return reduce(self, mode == "rank1-dies" ? SIGKILL : mode == "rank1-stops" ? SIGSTOP : 0);
+  return reduce(self, mode == "rank1-dies" ? SIGKILL : mode == "rank1-stops" ? SIGSTOP : 0, mode == "rank1-hangs");
 }
 
 }  // namespace
