@@ -16,9 +16,10 @@ struct Place {
   IndexRange part;
 };
 
+// What of `a` lies in `b`; an empty one lies in `a` too.
 IndexRange intersection(IndexRange a, IndexRange b) {
-  const std::int64_t begin = std::max(a.begin, b.begin);
-  return {begin, std::max(begin, std::min(a.end, b.end))};
+  const std::int64_t begin = std::clamp(b.begin, a.begin, a.end);
+  return {begin, std::clamp(b.end, begin, a.end)};
 }
 
 const Buffer* moment_of(const Role& role, const Bucket& bucket, BufferContent content) {
