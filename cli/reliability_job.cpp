@@ -58,6 +58,10 @@ ReliabilityJob::ReliabilityJob(LongAnswer& answer, const ReliabilityOptions& opt
   take_overrides(options);
   take_record(options);
   take_step_time(options);
+  if (overrides_.hang_timeout && *overrides_.hang_timeout <= step_time_) {
+    throw Error("a healthy step takes longer: " + format_quantity(step_time_), "--hang-timeout",
+                "several steps, so that only hung ranks are stopped");
+  }
   const std::int64_t ranks = plan_.layout.ranks();
   domains_ = cluster_ ? std::make_unique<simulator::FaultDomains>(*cluster_, ranks, profile_)
                       : std::make_unique<simulator::FaultDomains>(ranks, fabric_.ranks_per_node.value, profile_);

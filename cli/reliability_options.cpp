@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -24,6 +25,8 @@ constexpr std::array kDetectors = {DetectorKind::kLossSpike, DetectorKind::kGrad
                                    DetectorKind::kGemmChecksum, DetectorKind::kReexecution};
 constexpr std::int64_t kMostRuns = 10'000'000;
 constexpr double kMostPrice = 1e6;
+constexpr Seconds kShortestTime = from_si<Seconds>(1e-6);
+constexpr Seconds kLongestTime = from_si<Seconds>(100 * 365.25 * 86400);
 constexpr double kMostTokens = 1e18;
 
 template <class Kinds>
@@ -182,8 +185,8 @@ void check_reliability_options(const ReliabilityOptions& options) {
                                            : "--layout",
                 "leave it out, or give --model instead of --plan");
   }
-  if (options.spares && *options.spares < 0) {
-    throw Error("can't be negative", "--spares", "0 for none");
+  if (options.spares && (*options.spares < 0 || *options.spares > kMostRanks)) {
+    throw Error(fmt::format("must be 0 to {}", kMostRanks), "--spares", "0 for none");
   }
   if (options.fleet && options.replay.empty()) {
     throw Error("belongs to --replay", "--fleet", "add --replay TRACE.csv, or leave it out");
@@ -227,11 +230,16 @@ RecoveryKind parse_recovery_kind(const std::string& name, const std::string& whe
 }
 
 std::vector<DetectorKind> parse_detectors(const std::vector<std::string>& names, const std::string& where) {
+  if (names.size() == 1 && (names.front().empty() || names.front() == "none")) {
+    return {};
+  }
   std::vector<DetectorKind> kinds;
   for (const std::string& name : names) {
-    if (!name.empty() && name != "none") {
-      kinds.push_back(parse_name(name, kDetectors, where, "detector"));
+    const DetectorKind kind = parse_name(name, kDetectors, where, "detector");
+    if (std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) {
+      throw Error(name + " is named twice", where, "leave one out");
     }
+    kinds.push_back(kind);
   }
   return kinds;
 }
@@ -241,8 +249,8 @@ std::optional<Seconds> time_of(const std::string& text, const std::string& flag)
     return std::nullopt;
   }
   const Seconds time = parse_quantity<Seconds>(text, flag);
-  if (!(time > Seconds())) {
-    throw Error("must be more than 0", flag, "a time such as \"15 min\"");
+  if (!(time >= kShortestTime && time <= kLongestTime)) {
+    throw Error("must be 1 us to 100 years", flag, "a time such as \"15 min\"");
   }
   return time;
 }

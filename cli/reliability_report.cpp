@@ -110,6 +110,11 @@ void print_waterfall(const Session& session, const ReliabilityAnswer& answer) {
     table.add_row(cells);
   }
   fmt::print("{}", table.text(session.out, 2));
+  if (simulated) {
+    fmt::print(
+        "  share: closed form with the inputs' usual values; simulated: mean of runs that draw each input from its "
+        "range\n");
+  }
 }
 
 void print_intervals(const Session& session, const ReliabilityAnswer& answer) {

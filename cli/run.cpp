@@ -127,7 +127,7 @@ std::optional<double> mean_seconds(const Records& records, const Get& get) {
 }
 
 // Of the whole run, earlier parts of a resumed one included. Goodput: time of the steps that count, by the wall's.
-ordered_json recovery_json(const RunRecord& record) {
+ordered_json recovery_json(const RunRecord& record, std::int64_t restarts) {
   const auto optional = [](const std::optional<double>& value) {
     return value ? ordered_json(*value) : ordered_json();
   };
@@ -140,7 +140,7 @@ ordered_json recovery_json(const RunRecord& record) {
   return {
       {"checkpoints", complete},
       {"failed_checkpoints", static_cast<std::int64_t>(record.saves.size()) - complete},
-      {"restarts", record.restarts.size()},
+      {"restarts", restarts},
       {"lost_steps", record.lost_steps},
       {"lost_s", record.lost_time.si()},
       {"useful_s", record.useful_time().si()},
@@ -173,7 +173,7 @@ ordered_json to_json(const Options& options, const RunRecord& record, const exec
     object["evaluation"] = {{"step", last.step}, {"loss", last.loss}, {"unigram_entropy", last.unigram_entropy}};
   }
   object["elapsed_s"] = elapsed;
-  object["recovery"] = recovery_json(record);
+  object["recovery"] = recovery_json(record, outcome.restarts);
   object["interrupted"] = outcome.interrupted_by.has_value();
   object["failure"] = outcome.failure ? to_json(*outcome.failure) : ordered_json();
   return object;
@@ -193,7 +193,7 @@ void print_failure(const Session& session, const RunFailure& failure) {
   }
 }
 
-void print_summary(const Options& options, const RunRecord& record, double elapsed) {
+void print_summary(const Options& options, const RunRecord& record, std::int64_t restarts, double elapsed) {
   if (!record.steps.empty()) {
     fmt::print("{} in {}, loss {:.3f} to {:.3f}, {:.0f} tokens/s\n",
                counted(static_cast<std::int64_t>(record.steps.size()), "step"),
@@ -205,9 +205,8 @@ void print_summary(const Options& options, const RunRecord& record, double elaps
     fmt::print("held-back text: loss {:.3f} nats; knowing only how often each byte occurs gives {:.3f}\n", last.loss,
                last.unigram_entropy);
   }
-  if (!record.restarts.empty()) {
-    fmt::print("restarted {}, {} done twice\n", counted(static_cast<std::int64_t>(record.restarts.size()), "time"),
-               counted(record.lost_steps, "step"));
+  if (restarts > 0) {
+    fmt::print("restarted {}, {} done twice\n", counted(restarts, "time"), counted(record.lost_steps, "step"));
   }
   fmt::print("in {}: record.jsonl, trace.json{}\n", options.folder(), options.no_model ? "" : ", model/");
 }
@@ -254,7 +253,7 @@ int run(const Session& session, const Options& options) {
     return kFailedRun;
   }
   if (!session.json) {
-    print_summary(options, record, elapsed);
+    print_summary(options, record, outcome.restarts, elapsed);
   }
   return kOk;
 }

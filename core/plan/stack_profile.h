@@ -50,8 +50,8 @@ struct StackProfile {
   std::string generation;  // of the accelerator: "ampere", "hopper", ...
   std::array<double, kStackConstants> constants{};
   AttentionKernel attention = AttentionKernel::kCudnn;
-  bool fused = true;               // norms, activations and loss in few kernels
-  bool sliced_transfer = true;     // tensor-parallel ranks send a slice each between stages
+  bool fused = true;            // norms, activations and loss in few kernels
+  bool sliced_transfer = true;  // tensor-parallel ranks send a slice each between stages
   // Zero-bubble schedules: the next step starts before the gradient norm is known and is undone where it was bad.
   bool post_validation = false;
   bool fused_accumulation = true;  // products of gradients add to what is there; not so, a kernel after them does

@@ -88,7 +88,7 @@ void verify_checkpoint(const fs::path& checkpoint, const CheckpointManifest& man
                   file.string());
     }
     if (file_hash(file) != part.checksum) {
-      throw Error("its bytes don't have the checksum that its manifest says", file.string());
+      throw Error("has other bytes than the manifest's checksum says", file.string());
     }
   }
 }

@@ -121,6 +121,22 @@ InjectedFaults still_to_come(InjectedFaults faults, std::int64_t begun) {
   return faults;
 }
 
+void check_steps(const InjectedFaults& faults, std::int64_t steps) {
+  const auto require = [&](std::int64_t step) {
+    if (step >= steps) {
+      throw Error(
+          "step " + std::to_string(step) + " isn't reached: the run's steps are 0 to " + std::to_string(steps - 1),
+          kWhere, "an earlier step, or a longer run");
+    }
+  };
+  if (faults.hang_step) {
+    require(*faults.hang_step);
+  }
+  for (const BitFlip& flip : faults.bit_flips) {
+    require(flip.step);
+  }
+}
+
 void check_faults(const InjectedFaults& faults, const Program& program) {
   for (const BitFlip& flip : faults.bit_flips) {
     if (holders(program, flip.tensor).empty()) {

@@ -45,6 +45,9 @@ std::vector<BitFlip> parse_bit_flips(const std::string& text);
 // Without those that have happened once step `begun` has begun.
 InjectedFaults still_to_come(InjectedFaults faults, std::int64_t begun);
 
+// Throws Error for a fault in a step that a run of so many doesn't have.
+void check_steps(const InjectedFaults& faults, std::int64_t steps);
+
 // Throws Error for a tensor that no rank holds.
 void check_faults(const InjectedFaults& faults, const Program& program);
 

@@ -16,6 +16,9 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
+// In a row: chance hits one step so often only where nothing finishes anyway.
+constexpr std::int64_t kMostFailuresInAStep = 5;
+
 // Cuts each rank's output into lines.
 class LineSplitter {
  public:
@@ -134,12 +137,17 @@ RunFailure RunSupervisor::describe(const LaunchResult& result) const {
   return failure;
 }
 
-std::optional<std::string> RunSupervisor::why_not_again() const {
+std::optional<std::string> RunSupervisor::why_not_again(const RunFailure& failure) {
+  same_step_failures_ = failure.step == failed_step_ ? same_step_failures_ + 1 : 1;
+  failed_step_ = failure.step;
   if (!plan_.checkpoint.every_steps) {
     return "the plan keeps no checkpoints to start again from";
   }
   if (restarts_ >= plan_.recovery.restart_limit) {
     return fmt::format("the plan's restart_limit of {} is reached", plan_.recovery.restart_limit);
+  }
+  if (same_step_failures_ >= kMostFailuresInAStep) {
+    return fmt::format("it failed {} times in a row in the same step", same_step_failures_);
   }
   return std::nullopt;
 }
@@ -185,7 +193,7 @@ RunOutcome RunSupervisor::run() {
       outcome.failure = describe(result);
     }
     if (result.failure && !result.interrupted_by) {
-      const std::optional<std::string> reason = why_not_again();
+      const std::optional<std::string> reason = why_not_again(*outcome.failure);
       if (!reason) {
         prepare_restart(*outcome.failure, *result.failure);
         continue;

@@ -33,7 +33,7 @@ class RunSupervisor {
   void choose_checkpoint();
   LaunchResult launch();
   RunFailure describe(const LaunchResult& result) const;
-  std::optional<std::string> why_not_again() const;  // the reason to give up
+  std::optional<std::string> why_not_again(const RunFailure& failure);  // the reason to give up
   void prepare_restart(const RunFailure& failure, const LaunchFailure& noticed);
   void notice(const std::string& text) const;
   bool begun() const;  // the record has a line
@@ -46,6 +46,8 @@ class RunSupervisor {
   RunFiles files_;
   std::unique_ptr<KillClock> kills_;
   std::int64_t restarts_ = 0;
+  std::optional<std::int64_t> failed_step_;
+  std::int64_t same_step_failures_ = 0;
   Clock::time_point begin_ = Clock::now();
 };
 

@@ -259,11 +259,12 @@ std::optional<std::string> why_no_progress(const Analysis& a, double goodput) {
     return std::nullopt;
   }
   const CheckpointPeriod cycle = checkpoint_period(a.job, a.pace, std::max(a.speed(), 1e-12));
+  const double recovery = a.recovery.mean.time;  // overflows where it hardly ever succeeds
   return fmt::format(
       "a failure every {:.3g} s leaves no time to make progress: from one save that counts to the next takes {:.3g} s, "
-      "a recovery {:.3g} s",
+      "{}",
       1.0 / a.paths.rate, cycle.undisturbed() + cycle.storage_write,
-      std::min(a.recovery.mean.time, std::numeric_limits<double>::max()));
+      std::isfinite(recovery) ? fmt::format("a recovery {:.3g} s", recovery) : "a recovery practically never ends");
 }
 
 }  // namespace

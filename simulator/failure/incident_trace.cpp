@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <initializer_list>
 #include <limits>
 #include <unordered_map>
@@ -16,6 +17,7 @@
 namespace trainyard::simulator {
 namespace {
 
+constexpr double kLatest = 2.54e11;  // s: the year 9999 since 1970
 constexpr const char* kForm = "the heading is to name the columns start, end and node";
 
 // The fields of a line; "..." may hold commas and "" for a quote.
@@ -135,6 +137,10 @@ class TraceReader {
     if (!time) {
       throw Error(fmt::format("{} {} is no time", column, quote(text)), at,
                   "seconds, or a date and time like 2023-05-01T12:30:00");
+    }
+    if (!(std::abs(*time) <= kLatest)) {
+      throw Error(fmt::format("{} {} is beyond the year 9999", column, quote(text)), at,
+                  "seconds since any day, or a date and time");
     }
     return *time;
   }

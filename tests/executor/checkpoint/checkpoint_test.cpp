@@ -133,7 +133,7 @@ TEST_F(TwoCheckpoints, AFlippedBitIsRefusedInEveryByteOfAFile) {
     std::string flipped = whole;
     flipped[at] = static_cast<char>(flipped[at] ^ (1 << (at % 8)));
     write(file, flipped);
-    expect_refused("rank-0.safetensors its bytes don't have the checksum");
+    expect_refused("rank-0.safetensors has other bytes than the manifest's checksum");
   }
   write(file, whole);
   EXPECT_EQ(last_good_checkpoint(checkpoints_).manifest->step, 8);

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""Does a real run under real failures keep as much useful training as `trainyard reliability` says beforehand?
+
+Two ranks train a small model. A short run with a few kills measures saves, loads and restarts; from its record the
+goodput of the long run is predicted, with the interval that 90 % of simulated runs lie in. Then processes are killed
+at exponential times until the number of kills is reached. Checked: the final weights are those of an undisturbed run,
+bit for bit; the measured goodput lies inside the predicted interval; of several intervals between saves, measured each
+with the same mean time between kills, the best lies within a factor of 1.5 of the model's.
+
+  goodput   sum of the step times in the final model, each at the undisturbed run's median, over wall clock
+  optimum   vertex of a parabola through measured goodput over the log of the interval: near its top the curve is flat
+
+  scripts/recovery.py --trainyard build/release/cli/trainyard --data TEXT [--folder build/recovery]
+                      [--mean 20] [--kills 50] [--sweep-mean 2] [--sweep-kills 60] [--json]
+
+Exits 1 if a check fails. With the usual numbers about 25 minutes.
+"""
+import argparse
+import json
+import math
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+
+SEQUENCE, BATCH = 64, 4
+SWEEP = [0.25, 0.5, 1.0, 2.0, 4.0]  # of the model's best interval
+
+
+class Check:
+    def __init__(self, arguments):
+        self.arguments = arguments
+        self.folder = pathlib.Path(arguments.folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def trainyard(self, *words):
+        command = [self.arguments.trainyard, *map(str, words)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+        if done.returncode != 0:
+            sys.exit(f"{' '.join(command)}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        return done.stdout
+
+    def plan(self, name, steps, every):
+        file = self.folder / f"{name}.json"
+        profile = self.folder / "profile.json"
+        if not profile.exists():
+            self.trainyard("calibrate", "--ranks", 2, "--quick", "--output", profile)
+        words = ["plan", "--model", "demo-llama", "--profile", profile, "--ranks", 2, "--sequence", SEQUENCE,
+                 "--global-batch", BATCH, "--dp", 2, "--zero", 1, "--steps", max(1, round(steps)), "--restart-limit",
+                 100000, "--output", file]
+        if every:
+            words += ["--checkpoint-every", max(1, round(every))]
+        self.trainyard(*words)
+        return file
+
+    def run(self, name, plan, mean=None, kills=None, seed=0):
+        """Runs a plan and returns its record's lines by kind."""
+        print(f"running {name}", file=sys.stderr, flush=True)
+        folder = self.folder / name
+        shutil.rmtree(folder, ignore_errors=True)
+        words = ["run", plan, "--data", self.arguments.data, "--output", folder, "--threads", 1]
+        if mean:
+            words += ["--inject", f"kill@{mean}s" + (f",{kills}" if kills else ""), "--inject-seed", seed]
+        self.trainyard(*words)
+        record = {}
+        for line in (folder / "record.jsonl").read_text().splitlines():
+            entry = json.loads(line)
+            record.setdefault(entry["record"], []).append(entry)
+        return record
+
+    def reliability(self, plan, record, mean, *more):
+        return json.loads(self.trainyard("reliability", "--plan", plan, "--record", self.folder / record / "record.jsonl",
+                                         "--mean-time-between-failures", f"{mean} s", "--json", *more))
+
+
+def step_times(record):
+    """Of the steps in the final model: the last time each was done."""
+    return list({entry["step"]: entry["step_time_s"] for entry in record["step"]}.values())
+
+
+def goodput(record, step):
+    return len(step_times(record)) * step / record["end"][-1]["wall_s"]
+
+
+def parabola_vertex(points):
+    """Of (x, y): least squares; the best x where it opens upwards."""
+    rows = [(1.0, x, x * x) for x, _ in points]
+    m = [[sum(a[i] * a[j] for a in rows) for j in range(3)] + [sum(a[i] * y for a, (_, y) in zip(rows, points))]
+         for i in range(3)]
+    for i in range(3):
+        pivot = max(range(i, 3), key=lambda r: abs(m[r][i]))
+        m[i], m[pivot] = m[pivot], m[i]
+        for r in range(3):
+            if r != i:
+                f = m[r][i] / m[i][i]
+                m[r] = [a - f * b for a, b in zip(m[r], m[i])]
+    b, c = m[1][3] / m[1][1], m[2][3] / m[2][2]
+    return -b / (2 * c) if c < 0 else max(points, key=lambda p: p[1])[0]
+
+
+def long_run(check, step, calibration):
+    a = check.arguments
+    best = check.reliability(calibration, "calibration", a.mean, "--runs", 0)["best_interval"]["storage_s"]
+    steps = a.kills * a.mean / step
+    plan = check.plan("long", steps, best / step)
+    predicted = check.reliability(plan, "calibration", a.mean, "--interval", f"{best} s", "--runs", 4000,
+                                  "--duration", f"{a.kills * a.mean} s")
+    record = check.run("long", plan, mean=a.mean, seed=3)  # as long as so many kills take on average
+    undisturbed = check.run("undisturbed", check.plan("undisturbed", steps, None))
+    weights = [(check.folder / name / "model" / "model.safetensors").read_bytes() for name in ("long", "undisturbed")]
+    median = statistics.median(step_times(undisturbed))
+    spread = predicted["simulated"]["goodput"]
+    return {"steps": round(steps), "kills": len(record.get("failure", [])), "interval_s": best,
+            "equal": weights[0] == weights[1], "goodput": goodput(record, statistics.median(step_times(record))),
+            "goodput_by_undisturbed_steps": goodput(record, median), "wall_s": record["end"][-1]["wall_s"],
+            "predicted": spread["p50"], "low": spread["p5"], "high": spread["p95"]}
+
+
+def sweep(check, step, calibration):
+    a = check.arguments
+    best = check.reliability(calibration, "calibration", a.sweep_mean, "--runs", 0)["best_interval"]["storage_s"]
+    points = []
+    for factor in SWEEP:
+        every = max(1, round(factor * best / step))
+        plan = check.plan("sweep", 0.7 * a.sweep_kills * a.sweep_mean / step, every)
+        record = check.run("sweep", plan, mean=a.sweep_mean, seed=5)
+        points.append((every * step, goodput(record, statistics.median(step_times(record))),
+                       len(record.get("failure", []))))
+    vertex = math.exp(parabola_vertex([(math.log(interval), value) for interval, value, _ in points]))
+    return {"model_s": best, "measured_s": vertex, "ratio": vertex / best,
+            "points": [{"interval_s": i, "goodput": g, "kills": k} for i, g, k in points]}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--trainyard", required=True)
+    parser.add_argument("--data", required=True)
+    parser.add_argument("--folder", default="build/recovery")
+    parser.add_argument("--mean", type=float, default=20.0, help="seconds between kills")
+    parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--sweep-mean", type=float, default=2.0)
+    parser.add_argument("--sweep-kills", type=int, default=60)
+    parser.add_argument("--only", choices=["long", "sweep"])
+    parser.add_argument("--json", action="store_true")
+    check = Check(parser.parse_args())
+
+    step = statistics.median(step_times(check.run("warm", check.plan("warm", 100, None))))
+    result, checks = {"step_s": step}, {}
+    calibration = check.plan("calibration", 30 / step, 2 / step)
+    check.run("calibration", calibration, mean=3, kills=6, seed=1)
+    if check.arguments.only != "sweep":
+        long = result["long"] = long_run(check, step, calibration)
+        checks["weights equal, bit for bit"] = long["equal"]
+        checks["goodput inside the predicted 90 %"] = long["low"] <= long["goodput"] <= long["high"]
+    if check.arguments.only != "long":
+        swept = result["sweep"] = sweep(check, step, calibration)
+        checks["measured optimum within a factor of 1.5"] = 1 / 1.5 <= swept["ratio"] <= 1.5
+    result["checks"] = checks
+    report(check.arguments, result)
+    sys.exit(0 if all(checks.values()) else 1)
+
+
+def report(arguments, result):
+    if arguments.json:
+        print(json.dumps(result, indent=1))
+        return
+    if "long" in result:
+        long = result["long"]
+        print(f"{long['kills']} kills, {arguments.mean:g} s apart on average, in {long['wall_s']:.0f} s: goodput "
+              f"{100 * long['goodput']:.1f} %, predicted {100 * long['predicted']:.1f} % "
+              f"(90 %: {100 * long['low']:.1f} to {100 * long['high']:.1f} %)")
+    if "sweep" in result:
+        swept = result["sweep"]
+        for point in swept["points"]:
+            print(f"  saves every {point['interval_s']:6.2f} s: {100 * point['goodput']:.1f} % ({point['kills']} kills)")
+        print(f"best interval {swept['measured_s']:.2f} s measured, {swept['model_s']:.2f} s by the model")
+    for name, held in result["checks"].items():
+        print(f"{'ok  ' if held else 'FAIL'} {name}")
+
+
+if __name__ == "__main__":
+    main()
