@@ -170,8 +170,11 @@ class Resolution {
           none;
       restart.in_process = none;
       const auto less = [](Seconds all, Seconds part) { return max(all - part, Seconds()); };
-      restart.process_start = {less(measured->value, load.value), less(measured->low, load.low),
-                               less(measured->high, load.high)};
+      const Seconds value = less(measured->value, load.value);
+      const Seconds low = less(measured->low, load.low);
+      const Seconds high = less(measured->high, load.high);
+      // Loads may scatter more than whole restarts do: then the ends change places.
+      restart.process_start = {value, min(value, min(low, high)), max(value, max(low, high))};
       restart.load_storage = load;
       job().planned = {exactly(PerSecond()), none};
       return;
