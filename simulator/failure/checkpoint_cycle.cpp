@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
 namespace trainyard::simulator {
 namespace {
@@ -15,10 +14,17 @@ struct Value {
 };
 
 // V = fixed + per_start V0 + on V', from the start of a stretch that goes back to itself or to the period's start.
+// on + per_start = 1: whatever happens, one of the two comes next.
 struct Step {
   double fixed = 0.0;
   double per_start = 0.0;
   double on = 0.0;
+  // So many of them in a row; fixed (1 + on + on^2 + ...), whatever their number.
+  Step repeated(std::int64_t times) const {
+    const auto n = static_cast<double>(times);
+    const double returns = -std::expm1(n * std::log1p(-per_start));
+    return {fixed * (per_start > 0.0 ? returns / per_start : n), returns, 1.0 - returns};
+  }
   Value before(Value after) const { return {fixed + on * after.fixed, per_start + on * after.per_start}; }
 };
 
@@ -39,7 +45,32 @@ class PeriodSteps {
   double length(std::int64_t segment) const {
     return period_.work + (ends_in_storage(segment) ? period_.storage_blocking : period_.memory_blocking);
   }
-  const Step& of(std::int64_t segment) const { return ends_in_storage(segment) ? storage_ : memory_; }
+
+  // From the end of `count` segments, where the value is `after`, back to the start of segment `first`.
+  Value back(Value after, std::int64_t count, std::int64_t first) const {
+    while (count > first) {
+      if (ends_in_storage(count - 1)) {
+        after = storage_.before(after);
+        --count;
+      } else {
+        const std::int64_t period = (count - 1) / period_.segments * period_.segments;
+        const std::int64_t to = std::max(first, period);
+        after = memory_.repeated(count - to).before(after);
+        count = to;
+      }
+    }
+    return after;
+  }
+
+  // Whole segments in a stretch of a period from its start on.
+  std::int64_t whole(double stretch) const {
+    const double memory = static_cast<double>(period_.segments - 1) * length(0);
+    if (period_.segments == 1 || stretch >= memory) {
+      const double last = period_.segments == 1 ? stretch : stretch - memory;
+      return period_.segments - (last >= length(period_.segments - 1) ? 0 : 1);
+    }
+    return static_cast<std::int64_t>(stretch / length(0));
+  }
 
   Step step(double stretch) const {
     const double fails = -std::expm1(-recovery_.rate * stretch);
@@ -72,26 +103,18 @@ double expected_period(const CheckpointPeriod& period, const RecoveryMean& recov
   }
   const PeriodSteps steps(period, recovery);
   // Where in the next period the write ends: `full` segments and a part of one.
-  std::int64_t full = 0;
-  double part = std::min(period.storage_write, undisturbed);
-  while (full < period.segments && part >= steps.length(full)) {
-    part -= steps.length(full);
-    ++full;
-  }
-  std::vector<Value> start(static_cast<std::size_t>(period.segments + full) + 1);
-  Value next = steps.step(part).before({});
-  for (std::int64_t i = period.segments + full; i-- > 0;) {
-    start[static_cast<std::size_t>(i) + 1] = next;
-    next = steps.of(i).before(next);
-  }
-  start[0] = next;
-  const double succeeds = 1.0 - next.per_start;
+  const double written = std::min(period.storage_write, undisturbed);
+  const std::int64_t full = steps.whole(written);
+  const double part = full == period.segments ? 0.0 : written - static_cast<double>(full) * steps.length(0);
+  const Value after_next = steps.back(steps.step(part).before({}), period.segments + full, full + 1);
+  const Value at_next = steps.back(after_next, full + 1, full);
+  const Value start = steps.back(at_next, full, 0);
+  const double succeeds = 1.0 - start.per_start;
   if (!(succeeds > 0.0)) {
     return std::numeric_limits<double>::infinity();
   }
-  const double from_start = next.fixed / succeeds;  // V0
-  const auto at = static_cast<std::size_t>(full);
-  const Value counted = steps.within(steps.length(full) - part, start[at + 1], start[at]);
+  const double from_start = start.fixed / succeeds;  // V0
+  const Value counted = steps.within(steps.length(full) - part, after_next, at_next);
   return counted.fixed + counted.per_start * from_start;
 }
 

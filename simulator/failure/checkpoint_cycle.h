@@ -7,10 +7,10 @@
 //
 // From the start of a segment of length s, with V the value there, V' at the next and V0 at the period's start:
 //   V = (1 - e^(-lam s)) [1/lam + X + W V + (1 - W) V0] + e^(-lam s) V'
-// solved backwards, linear in V0. A period runs from b2 behind its start (where the save before begins to count) to b2
-// behind its end; after a storage rollback from the start. With n = 1, W = 0: checkpoint_efficiency.h. Compare Moody et
-// al., SC10. Memory saves that are written for b1 (to a peer): a failure within b1 of a save goes back one segment
-// more, first order.
+// solved backwards, linear in V0, equal segments in a row at once: O(1) however many. A period runs from b2 behind its
+// start (where the save before begins to count) to b2 behind its end; after a storage rollback from the start. With n =
+// 1, W = 0: checkpoint_efficiency.h. Compare Moody et al., SC10. Memory saves that are written for b1 (to a peer): a
+// failure within b1 of a save goes back one segment more, first order.
 #pragma once
 
 #include <cstdint>
