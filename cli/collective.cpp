@@ -205,7 +205,11 @@ void print_report(const Session& session, const CollectiveOptions& options, cons
     print_lines(session, "  ", slower);
   }
   if (!options.no_advice) {
-    fmt::print("\n{}\n", session.out.bold(fmt::format("What would help at {}", format_quantity(report.advice_size))));
+    const std::string seeds = report.seeds > simulator::kAdviceSeeds
+                                  ? fmt::format(" (medians over {} hash seeds)", simulator::kAdviceSeeds)
+                                  : std::string();
+    fmt::print("\n{}{}\n", session.out.bold(fmt::format("What would help at {}", format_quantity(report.advice_size))),
+               seeds);
     const Table table = advice_table(report);
     fmt::print("{}", table.empty() ? std::string("  nothing that was tried\n") : table.text(session.out, 2));
   }

@@ -64,13 +64,13 @@ std::optional<int> positive(const std::string& digits) {
   return whole && value >= 0 && !digits.empty() ? std::optional(value) : std::nullopt;
 }
 
-[[noreturn]] void refuse(const std::string& word) {
-  throw Error("'" + word + "' isn't part of a layout", "--explain",
+[[noreturn]] void refuse(const std::string& word, const std::string& flag) {
+  throw Error("'" + word + "' isn't part of a layout", flag,
               "write it as the table does: tp8 pp16 dp128 sp zero1 interleaved v4 mbs1");
 }
 
 // "layers-3,4,4,3"
-bool set_layers(Layout& layout, const std::string& word) {
+bool set_layers(Layout& layout, const std::string& word, const std::string& flag) {
   const std::string start = "layers-";
   if (!word.starts_with(start)) {
     return false;
@@ -79,7 +79,7 @@ bool set_layers(Layout& layout, const std::string& word) {
   for (std::string part; std::getline(list, part, ',');) {
     const std::optional<int> layers = positive(part);
     if (!layers) {
-      refuse(word);
+      refuse(word, flag);
     }
     layout.chunk_layers.push_back(*layers);
   }
@@ -151,7 +151,8 @@ bool set_order(Layout& layout, const std::string& word) {
 
 }  // namespace
 
-Layout parse_layout(const std::string& text, const Layout& base, std::int64_t ranks, std::int64_t global_batch) {
+Layout parse_layout(const std::string& text, const std::string& flag, const Layout& base, std::int64_t ranks,
+                    std::int64_t global_batch) {
   Layout layout = base;
   layout.data = 0;
   layout.accumulation = 0;
@@ -161,9 +162,9 @@ Layout parse_layout(const std::string& text, const Layout& base, std::int64_t ra
     const auto plain = known.find(word);
     if (plain != known.end()) {
       plain->second(layout);
-    } else if (!set_number(layout, word) && !set_layers(layout, word) && !set_type(layout, word) &&
+    } else if (!set_number(layout, word) && !set_layers(layout, word, flag) && !set_type(layout, word) &&
                !set_bucket(layout, word) && !set_order(layout, word)) {
-      refuse(word);
+      refuse(word, flag);
     }
   }
   const std::int64_t cut = std::int64_t{layout.tensor} * layout.context * layout.pipeline;
@@ -172,7 +173,7 @@ Layout parse_layout(const std::string& text, const Layout& base, std::int64_t ra
   }
   if (layout.ranks() != ranks) {
     throw Error("takes " + std::to_string(layout.ranks()) + " ranks, not " + std::to_string(ranks),
-                "--explain \"" + text + "\"", "tp x cp x pp x dp is the number of ranks");
+                flag + " \"" + text + "\"", "tp x cp x pp x dp is the number of ranks");
   }
   const std::int64_t each = layout.micro_batch * layout.data;
   if (layout.accumulation == 0 && each > 0) {
@@ -181,7 +182,7 @@ Layout parse_layout(const std::string& text, const Layout& base, std::int64_t ra
   if (layout.sequences_per_step() != global_batch) {
     throw Error("makes " + std::to_string(layout.sequences_per_step()) + " sequences of a batch of " +
                     std::to_string(global_batch),
-                "--explain \"" + text + "\"", "mbs x ga x dp is the batch");
+                flag + " \"" + text + "\"", "mbs x ga x dp is the batch");
   }
   return layout;
 }

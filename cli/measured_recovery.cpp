@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/plan/run_record.h"
+#include "core/plan/steps_beside_saves.h"
 
 namespace trainyard::cli {
 
@@ -44,17 +45,18 @@ std::optional<Ranged<Seconds>> mean_of(const std::vector<double>& samples) {
 
 MeasuredRun measured_run(const std::filesystem::path& file) {
   const RunRecord record = read_run_record(file);
-  std::vector<double> steps;
-  for (const StepRecord& step : record.steps) {
-    steps.push_back(step.step_time.si());
-  }
-  if (steps.empty()) {
+  if (record.steps.empty()) {
     throw Error("has no steps", file.string(), "the record of a run that got going");
   }
+  // A save blocks for its snapshot, and slows the steps beside its writing.
+  const StepsBesideSaves beside = steps_beside_saves(record);
   std::vector<double> blocking;
+  std::vector<double> slowed;
   std::vector<double> write;
-  for (const SaveRecord& save : record.saves) {
+  for (std::size_t i = 0; i < record.saves.size(); ++i) {
+    const SaveRecord& save = record.saves[i];
     blocking.push_back(save.blocking_time.si());
+    slowed.push_back((save.blocking_time + beside.slowed[i]).si());
     if (save.failure.empty()) {
       write.push_back(save.save_time.si());
     }
@@ -74,14 +76,17 @@ MeasuredRun measured_run(const std::filesystem::path& file) {
     }
   }
   MeasuredRun run;
-  run.step_time = mean_of(steps)->value;
+  run.step_time = beside.undisturbed;
   run.recovery.blocking = mean_of(blocking);
+  if (const auto both = mean_of(slowed); both && both->value > run.recovery.blocking->value) {
+    run.recovery.blocking = both;
+  }
   run.recovery.write = mean_of(write);
   run.recovery.restart = mean_of(restart);
   run.recovery.load = mean_of(load);
   run.recovery.detect = mean_of(detect);
   run.notes.push_back(fmt::format("measured in {}: {} steps, {} saves, {} restarts", file.filename().string(),
-                                  steps.size(), blocking.size(), restart.size()));
+                                  record.steps.size(), blocking.size(), restart.size()));
   if (restart.empty()) {
     run.notes.push_back(
         "no restart is in that record: restart times are the profile's; run it once with --inject "

@@ -11,7 +11,7 @@
 namespace trainyard::cli {
 
 struct MeasuredRun {
-  Seconds step_time;  // mean, those beside a save in the background included
+  Seconds step_time;  // mean of steps without a save in the background (steps_beside_saves.h)
   simulator::MeasuredRecovery recovery;
   std::vector<std::string> notes;  // of how many each is, and what wasn't measured
 };

@@ -64,8 +64,8 @@ ExplainedLayout explain(const PlanOptions& options, const simulator::SearchReque
   const simulator::MemoryModel memory(request.space.workload, request.machine, request.habits);
   const auto pricer = pricers();
   ExplainedLayout explained;
-  explained.layout =
-      parse_layout(*options.explain, request.space.base, request.space.ranks, request.space.workload.global_batch);
+  explained.layout = parse_layout(*options.explain, "--explain", request.space.base, request.space.ranks,
+                                  request.space.workload.global_batch);
   explained.step = pricer->price(explained.layout);
   explained.memory = memory.price(explained.layout);
   explained.lacks = exceeds_memory(explained.memory, explained.layout, memory.available());

@@ -113,7 +113,8 @@ void ReliabilityJob::lay_out(LongAnswer& answer, const ReliabilityOptions& optio
   plan_.model = request.space.workload.model;
   plan_.training = search.training.training;
   if (!options.layout_words.empty()) {
-    plan_.layout = parse_layout(options.layout_words, request.space.base, options.ranks, options.global_batch);
+    plan_.layout =
+        parse_layout(options.layout_words, "--layout", request.space.base, options.ranks, options.global_batch);
     validate(plan_, "--layout");
     step_time_ = pricers()->price(plan_.layout).step_time;
     return;

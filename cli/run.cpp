@@ -19,6 +19,7 @@
 #include "core/plan/device_profile.h"
 #include "core/plan/plan.h"
 #include "core/plan/run_record.h"
+#include "core/plan/steps_beside_saves.h"
 #include "core/units/format_quantity.h"
 #include "executor/run/launch_run.h"
 #include "executor/run/run_files.h"
@@ -133,6 +134,7 @@ ordered_json recovery_json(const RunRecord& record, std::int64_t restarts) {
   };
   const auto complete = std::count_if(record.saves.begin(), record.saves.end(),
                                       [](const SaveRecord& save) { return save.failure.empty(); });
+  const StepsBesideSaves beside = steps_beside_saves(record);
   std::optional<double> goodput;
   if (record.wall_time && record.wall_time->si() > 0) {
     goodput = record.useful_time().si() / record.wall_time->si();
@@ -146,6 +148,8 @@ ordered_json recovery_json(const RunRecord& record, std::int64_t restarts) {
       {"useful_s", record.useful_time().si()},
       {"wall_s", record.wall_time ? ordered_json(record.wall_time->si()) : ordered_json()},
       {"goodput", optional(goodput)},
+      {"undisturbed_step_s", beside.undisturbed.si()},
+      {"slowed_s", optional(mean_seconds(beside.slowed, [](Seconds slowed) { return std::optional(slowed); }))},
       {"blocking_s",
        optional(mean_seconds(record.saves, [](const SaveRecord& save) { return std::optional(save.blocking_time); }))},
       {"save_s",

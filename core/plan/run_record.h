@@ -104,7 +104,7 @@ struct RunRecord {
   std::optional<RunFailure> failure;
   bool complete = false;  // an end line without failure was read
 
-  Seconds useful_time() const;  // of the steps that count
+  Seconds useful_time() const;  // of the steps that count, undisturbed (steps_beside_saves.h)
 };
 
 // One line each, with its newline. A loss or norm that isn't finite is written as null and read as NaN.

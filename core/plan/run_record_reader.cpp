@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/plan/provenance_json.h"
 #include "core/plan/run_record.h"
+#include "core/plan/steps_beside_saves.h"
 
 namespace trainyard {
 
@@ -194,11 +195,7 @@ class LineReader {
 }  // namespace
 
 Seconds RunRecord::useful_time() const {
-  Seconds sum;
-  for (const StepRecord& step : steps) {
-    sum += step.step_time;
-  }
-  return sum;
+  return static_cast<double>(steps.size()) * steps_beside_saves(*this).undisturbed;
 }
 
 RunRecord read_run_record(const std::filesystem::path& file) {

@@ -1,5 +1,8 @@
 #include "executor/run/rank_checkpoints.h"
 
+#include <fmt/core.h>
+
+#include <cstdio>
 #include <utility>
 
 #include "executor/checkpoint/load_state.h"
@@ -8,7 +11,12 @@ namespace trainyard::executor {
 
 RankCheckpoints::RankCheckpoints(const Plan& plan, const RunOptions& options, const RankEnvironment& environment,
                                  Worker& worker, RankConnection& connection, OnEnd on_end)
-    : plan_(plan), options_(options), worker_(worker), connection_(connection), files_{options.folder} {
+    : plan_(plan),
+      options_(options),
+      worker_(worker),
+      connection_(connection),
+      files_{options.folder},
+      says_when_late_(environment.rank == 0) {
   if (plan.checkpoint.every_steps) {
     saver_ = std::make_unique<CheckpointSaver>(connection.device(), environment, worker.state(),
                                                CheckpointSaverOptions{.checkpoints = files_.checkpoints(),
@@ -46,6 +54,14 @@ void RankCheckpoints::after_step(std::int64_t done, bool anyone_busy, bool last)
     saver_->wait();
     connection_.communicator().barrier();
     anyone_busy = false;
+  }
+  if (due_ && anyone_busy && says_when_late_) {
+    says_when_late_ = false;
+    fmt::print(
+        stderr,
+        "the checkpoint due after step {} waits until the one before is written, and so do later ones: saves take "
+        "longer than the steps between them\n",
+        done);
   }
   if (!due_ || anyone_busy) {
     return;

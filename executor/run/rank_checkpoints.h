@@ -46,6 +46,7 @@ class RankCheckpoints {
   RunFiles files_;
   std::unique_ptr<CheckpointSaver> saver_;  // none where the plan wants no checkpoints
   bool due_ = false;
+  bool says_when_late_;  // rank 0, once
 };
 
 }  // namespace trainyard::executor

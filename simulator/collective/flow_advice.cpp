@@ -14,7 +14,6 @@ namespace trainyard::simulator {
 namespace {
 
 constexpr int kMoreQueuePairs = 4;
-constexpr int kAdviceSeeds = 4;  // enough to rank changes by; each is solved again for each
 
 struct Candidate {
   std::string change;

@@ -29,6 +29,7 @@ struct Advice {
 };
 
 constexpr double kLeastGain = 0.02;
+constexpr int kAdviceSeeds = 4;  // at most: before and after are medians over these
 
 std::vector<Advice> advise(CollectiveFabric& fabric, const CollectiveModels& models, CollectivePricer& now,
                            FlowAlgorithm algorithm, Bytes size, double threshold = kLeastGain);

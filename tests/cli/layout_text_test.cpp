@@ -25,7 +25,8 @@ TEST(LayoutText, IsReadBackAsTheLayoutItDescribes) {
       simulator::for_each_layout(space, block, variant, [&](const Layout& layout, std::int64_t ordinal) {
         if (ordinal % kOneIn == 0) {
           ++layouts;
-          EXPECT_EQ(parse_layout(describe(layout), space.base, space.ranks, space.workload.global_batch), layout)
+          EXPECT_EQ(parse_layout(describe(layout), "--explain", space.base, space.ranks, space.workload.global_batch),
+                    layout)
               << describe(layout);
         }
       });
@@ -56,11 +57,11 @@ TEST(LayoutText, KnowsEveryWordThatALayoutCanHave) {
   layout.gradient_type = DataType::kBf16;
   layout.optimizer_type = DataType::kBf16;
   layout.communication_type = DataType::kFp8;
-  EXPECT_EQ(parse_layout(describe(layout), Layout{}, layout.ranks(), 48), layout) << describe(layout);
+  EXPECT_EQ(parse_layout(describe(layout), "--explain", Layout{}, layout.ranks(), 48), layout) << describe(layout);
 }
 
 TEST(LayoutText, NamesTheWordItDoesNotKnow) {
-  const Error error = error_of([] { parse_layout("tp2 zzz mbs1", Layout{}, 2, 4); });
+  const Error error = error_of([] { parse_layout("tp2 zzz mbs1", "--explain", Layout{}, 2, 4); });
   EXPECT_TRUE(contains(error.problem() + error.where() + error.hint(), "zzz"));
 }
 

@@ -1,4 +1,5 @@
 #include "core/plan/run_record.h"
+#include "core/plan/steps_beside_saves.h"
 
 #include <gtest/gtest.h>
 
@@ -162,6 +163,31 @@ TEST(RunRecord, NamesTheLineThatIsWrong) {
   std::string newer = good;
   newer.replace(newer.find("\"schema\":1"), 10, "\"schema\":2");
   EXPECT_TRUE(contains(problem_at(newer), "run.jsonl:1#/schema"));
+}
+
+// Ten steps of 0.1 s, but 0.16 and 0.12 s beside the save after 4 steps, which takes 0.2 s to write: steps 4 and 5.
+TEST(StepsBesideSaves, TakeTheirExcessFromTheOthersMean) {
+  RunRecord record;
+  for (std::int64_t i = 0; i < 10; ++i) {
+    StepRecord step;
+    step.step = i;
+    step.step_time = from_si<Seconds>(i == 4 ? 0.16 : i == 5 ? 0.12 : 0.1);
+    record.steps.push_back(step);
+  }
+  SaveRecord save;
+  save.step = 4;
+  save.blocking_time = from_si<Seconds>(0.01);
+  save.save_time = from_si<Seconds>(0.2);
+  record.saves = {save};
+  const StepsBesideSaves beside = steps_beside_saves(record);
+  EXPECT_NEAR(beside.undisturbed.si(), 0.1, 1e-12);
+  ASSERT_EQ(beside.slowed.size(), 1U);
+  EXPECT_NEAR(beside.slowed[0].si(), 0.08, 1e-12);
+  EXPECT_NEAR(record.useful_time().si(), 1.0, 1e-12);
+
+  // One that training waits for has no step beside it.
+  record.saves[0].blocking_time = from_si<Seconds>(0.21);
+  EXPECT_NEAR(steps_beside_saves(record).slowed[0].si(), 0.0, 1e-12);
 }
 
 }  // namespace
