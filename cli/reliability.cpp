@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -26,32 +25,18 @@ namespace trainyard::cli {
 namespace {
 
 constexpr double kUsualDuration = 30.0 * 86400.0;
-constexpr int kSweepPoints = 13;
-constexpr double kSweepReach = 16.0;  // times the best, both ways
-constexpr std::array<std::int64_t, 5> kUsualScales = {1024, 4096, 16384, 32768, 98304};
 
-std::vector<ScaleAnswer> scales(const ReliabilityAnswer& answer, LongAnswer& progress) {
+std::vector<simulator::ScaleAnswer> scales(const ReliabilityAnswer& answer, LongAnswer& progress) {
   std::vector<std::int64_t> ranks = answer.options.sweep_ranks;
-  if (ranks.empty() && !answer.job.on_cpus()) {
-    ranks.assign(kUsualScales.begin(), kUsualScales.end());
-    ranks.push_back(answer.job.domains().ranks());
+  if (ranks.empty()) {
+    ranks = simulator::usual_scales(answer.job.job_case());
   }
   std::ranges::sort(ranks);
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  std::vector<ScaleAnswer> found;
-  const auto own = static_cast<double>(answer.job.domains().ranks());
+  std::vector<simulator::ScaleAnswer> found;
   for (const std::int64_t count : ranks) {
     progress.show(fmt::format("{} ranks", count));
-    ScaleAnswer scale;
-    scale.ranks = count;
-    scale.mttf = answer.reliability.mttf * (own / static_cast<double>(count));
-    if (std::optional<simulator::ResolvedJob> resolved = answer.job.resolve_at(count)) {
-      scale.interval = simulator::set_best_interval(resolved->job).storage;
-      const simulator::Reliability there = simulator::analyse(resolved->job);
-      scale.mttf = there.mttf;
-      scale.goodput = there.goodput;
-    }
-    found.push_back(scale);
+    found.push_back(simulator::at_scale(answer.job.job_case(), count, answer.reliability.mttf));
   }
   return found;
 }
@@ -105,12 +90,10 @@ void answer_all(ReliabilityAnswer& answer, LongAnswer& progress) {
   answer.reliability = simulator::analyse(job);
   answer.range = simulator::goodput_range(job);
   take_horizon(answer);
-  const Seconds best = answer.best.storage;
-  answer.intervals =
-      simulator::interval_sweep(job, max(best / kSweepReach, job.step_time), best * kSweepReach, kSweepPoints);
+  answer.intervals = simulator::intervals_around(job, answer.best.storage);
   answer.scales = scales(answer, progress);
   progress.show("policies and detectors");
-  answer.policies = simulator::compare_policies([&](RecoveryKind kind) { return answer.job.resolve(kind); });
+  answer.policies = simulator::compare_policies([&](RecoveryKind kind) { return answer.job.job_case().resolve(kind); });
   answer.detectors = simulator::compare_detectors(job);
   answer.checksum_hardware = simulator::with_checksum_hardware(job);
   answer.advised = &simulator::advised_detectors(answer.detectors, answer.horizon);
@@ -145,7 +128,8 @@ int reliability(const Session& session, const ReliabilityOptions& options) {
                          {{"--plan", options.plan}, {"--record", options.record}, {"--replay", options.replay}});
   std::optional<LongAnswer> progress(std::in_place, session);
   const ReliabilityJob job(*progress, options);
-  ReliabilityAnswer answer{.options = options, .job = job, .resolved = job.resolve(job.plan().recovery.kind)};
+  ReliabilityAnswer answer{
+      .options = options, .job = job, .resolved = job.job_case().resolve(job.plan().recovery.kind)};
   if (!options.interval.empty() && answer.resolved.job.checkpoints.storage.interval < job.step_time()) {
     throw Error(
         fmt::format("{} is less than a step, which takes {}", options.interval, format_quantity(job.step_time())),

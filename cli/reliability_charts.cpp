@@ -62,7 +62,7 @@ Plot scale_plot(const ReliabilityAnswer& answer) {
   const simulator::Published<double>& fleet = answer.job.profile().fleet_factor;
   double least = INFINITY;
   double most = 0.0;
-  for (const ScaleAnswer& scale : answer.scales) {
+  for (const simulator::ScaleAnswer& scale : answer.scales) {
     const double hours = scale.mttf.si() / kHour;
     series.points.push_back({static_cast<double>(scale.ranks), hours});
     series.band.emplace_back(hours / fleet.high, hours / fleet.low);
@@ -120,8 +120,9 @@ Plot month_plot(const ReliabilityAnswer& answer) {
 
 Drawing reliability_charts(const ReliabilityAnswer& answer) {
   std::vector<Plot> plots = {interval_plot(answer)};
-  const bool finite = std::ranges::all_of(
-      answer.scales, [](const ScaleAnswer& scale) { return std::isfinite(scale.mttf.si()) && scale.mttf > Seconds(); });
+  const bool finite = std::ranges::all_of(answer.scales, [](const simulator::ScaleAnswer& scale) {
+    return std::isfinite(scale.mttf.si()) && scale.mttf > Seconds();
+  });
   if (!answer.scales.empty() && finite) {
     plots.push_back(scale_plot(answer));
   }

@@ -207,7 +207,7 @@ ordered_json hazards_json(const ReliabilityAnswer& answer) {
 
 ordered_json scales_json(const ReliabilityAnswer& answer) {
   ordered_json array = ordered_json::array();
-  for (const ScaleAnswer& scale : answer.scales) {
+  for (const simulator::ScaleAnswer& scale : answer.scales) {
     array.push_back({{"ranks", scale.ranks},
                      {"mttf_s", scale.mttf.si()},
                      {"interval_s", scale.interval ? ordered_json(scale.interval->si()) : ordered_json()},

@@ -132,7 +132,7 @@ void print_scales(const Session& session, const ReliabilityAnswer& answer) {
   }
   print_heading(session, "By scale (replicas and batch in proportion, each at its best interval)");
   Table table({"ranks", "MTTF", "interval", "goodput"}, {Align::kRight, Align::kRight, Align::kRight, Align::kRight});
-  for (const ScaleAnswer& scale : answer.scales) {
+  for (const simulator::ScaleAnswer& scale : answer.scales) {
     table.add_row({std::to_string(scale.ranks), time_text(scale.mttf),
                    scale.interval ? format_quantity(*scale.interval) : "-",
                    scale.goodput ? percent(*scale.goodput) : "not with this layout"});

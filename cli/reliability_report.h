@@ -15,19 +15,11 @@
 #include "simulator/failure/profile_resolution.h"
 #include "simulator/failure/reliability.h"
 #include "simulator/failure/reliability_advice.h"
+#include "simulator/failure/reliability_study.h"
 #include "simulator/failure/trace_replay.h"
 #include "simulator/failure/trace_statistics.h"
 
 namespace trainyard::cli {
-
-// The same layout on other numbers of ranks, each at its own best interval; nothing beside the MTTF where the ranks
-// can't be had with more or fewer replicas.
-struct ScaleAnswer {
-  std::int64_t ranks = 0;
-  Seconds mttf;
-  std::optional<Seconds> interval;
-  std::optional<double> goodput;
-};
 
 // Of --replay.
 struct Replayed {
@@ -44,7 +36,7 @@ struct ReliabilityAnswer {
   simulator::Reliability reliability;
   simulator::GoodputRange range;  // 90 %
   std::vector<simulator::IntervalPoint> intervals;
-  std::vector<ScaleAnswer> scales;
+  std::vector<simulator::ScaleAnswer> scales;
   std::vector<simulator::PolicyAnswer> policies;
   std::vector<simulator::DetectorAnswer> detectors;
   simulator::DetectorAnswer checksum_hardware;

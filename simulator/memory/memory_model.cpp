@@ -353,6 +353,15 @@ MemoryPrice MemoryModel::price(const Layout& layout) const {
   return priced(layout, costs, worst);
 }
 
+std::vector<MemoryPrice> MemoryModel::stages(const Layout& layout) const {
+  const Costs costs = costs_of(layout);
+  std::vector<MemoryPrice> prices;
+  for (int index = 0; index < layout.pipeline; ++index) {
+    prices.push_back(priced(layout, costs, stage_of(layout, index)));
+  }
+  return prices;
+}
+
 std::optional<Infeasible> exceeds_memory(const MemoryPrice& price, const Layout& layout, ByteCount available) {
   if (price.total <= available) {
     return std::nullopt;

@@ -26,6 +26,9 @@ class MemoryModel {
   // Of the worst stage. The layout's degrees divide what they cut.
   MemoryPrice price(const Layout& layout) const;
 
+  // Of each stage, in order; price() is the one that needs most.
+  std::vector<MemoryPrice> stages(const Layout& layout) const;
+
   // What a rank's device has.
   ByteCount available() const { return available_; }
 
