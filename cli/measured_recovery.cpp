@@ -55,8 +55,8 @@ MeasuredRun measured_run(const std::filesystem::path& file) {
   std::vector<double> write;
   for (std::size_t i = 0; i < record.saves.size(); ++i) {
     const SaveRecord& save = record.saves[i];
-    blocking.push_back(save.blocking_time.si());
-    slowed.push_back((save.blocking_time + beside.slowed[i]).si());
+    blocking.push_back(save.snapshot_time().si());
+    slowed.push_back((save.snapshot_time() + beside.slowed[i]).si());
     if (save.failure.empty()) {
       write.push_back(save.save_time.si());
     }

@@ -73,6 +73,10 @@ struct SaveRecord {
       blocking_time;  // during which no rank trains: of the snapshot, the largest over ranks; of all, if synchronous
   Seconds save_time;  // from the snapshot's end until the checkpoint is complete
   ByteCount bytes;    // of all ranks' files
+
+  // Training waited until it was complete.
+  bool synchronous() const { return blocking_time >= save_time; }
+  Seconds snapshot_time() const { return synchronous() ? blocking_time - save_time : blocking_time; }
 };
 
 // A failure after which the run went on.

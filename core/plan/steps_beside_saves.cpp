@@ -17,7 +17,7 @@ Range beside(const RunRecord& record, const SaveRecord& save) {
   const auto first =
       std::partition_point(steps.begin(), steps.end(), [&](const StepRecord& step) { return step.step < save.step; });
   Range range{static_cast<std::size_t>(first - steps.begin()), static_cast<std::size_t>(first - steps.begin())};
-  if (save.blocking_time >= save.save_time) {
+  if (save.synchronous()) {
     return range;
   }
   for (Seconds written; range.end < steps.size() && written < save.save_time; ++range.end) {

@@ -35,8 +35,8 @@ struct MeasuredRecovery {
   std::optional<Ranged<Seconds>> detect;
   std::optional<Ranged<Seconds>> restart;  // from noticing to the first step, the load included
   std::optional<Ranged<Seconds>> load;
-  std::optional<Ranged<Seconds>> blocking;
-  std::optional<Ranged<Seconds>> write;
+  std::optional<Ranged<Seconds>> blocking;  // of the snapshot, and what writing in the background costs the steps
+  std::optional<Ranged<Seconds>> write;     // blocks as well where saves are synchronous
 };
 
 struct JobOverrides {
