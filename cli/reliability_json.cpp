@@ -182,6 +182,7 @@ ordered_json replayed_json(const ReliabilityAnswer& answer) {
   }
   const simulator::TraceStatistics& fleet = answer.replayed->fleet;
   return {{"incidents", fleet.incidents},
+          {"repeated_lines", fleet.repeated},
           {"fleet_nodes", fleet.nodes},
           {"days", fleet.days},
           {"per_1000_node_days", fleet.per_1000_node_days},

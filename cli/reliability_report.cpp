@@ -288,6 +288,10 @@ void print_replayed(const Session& session, const ReliabilityAnswer& answer) {
   print_heading(session, "Replay of " + answer.options.replay);
   fmt::print("  fleet   {} incidents of {} nodes in {:.1f} days: {:.2f} per 1000 node-days, {} of the time down\n",
              fleet.incidents, fleet.nodes, fleet.days, fleet.per_1000_node_days, percent(fleet.unavailability, 2));
+  if (fleet.repeated > 0) {
+    fmt::print("          without {} that {} another's node and times\n", counted(fleet.repeated, "line"),
+               fleet.repeated == 1 ? "repeats" : "repeat");
+  }
   fmt::print(
       "          nodes down at once: {:.1f} on average, {} for half the time, {} for 90 %, {} for 99 %; repair {}\n",
       fleet.down_mean, fleet.down_p50, fleet.down_p90, fleet.down_p99,

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <limits>
+#include <tuple>
 #include <unordered_map>
 
 #include "core/document/read_file.h"
@@ -114,8 +115,7 @@ class TraceReader {
     if (trace_.incidents.empty()) {
       throw Error("a heading and no incidents", where_, "give at least one line");
     }
-    std::stable_sort(trace_.incidents.begin(), trace_.incidents.end(),
-                     [](const Incident& a, const Incident& b) { return a.start < b.start; });
+    drop_repeated();
     trace_.begin = trace_.incidents.front().start;
     trace_.end = trace_.begin;
     for (const Incident& incident : trace_.incidents) {
@@ -132,7 +132,18 @@ class TraceReader {
   }
 
  private:
-  static double time_of(const std::string& text, const char* column, const std::string& at) {
+  // The same node and times again: one incident that two monitors have seen.
+  void drop_repeated() {
+    std::vector<Incident>& all = trace_.incidents;
+    const auto key = [](const Incident& i) { return std::tuple(i.start, i.node, i.end); };
+    std::sort(all.begin(), all.end(), [&](const Incident& a, const Incident& b) { return key(a) < key(b); });
+    const auto end =
+        std::unique(all.begin(), all.end(), [&](const Incident& a, const Incident& b) { return key(a) == key(b); });
+    trace_.repeated = all.end() - end;
+    all.erase(end, all.end());
+  }
+
+  double time_of(const std::string& text, const char* column, const std::string& at) {
     const std::optional<double> time = parse_timestamp(text);
     if (!time) {
       throw Error(fmt::format("{} {} is no time", column, quote(text)), at,
@@ -142,6 +153,12 @@ class TraceReader {
       throw Error(fmt::format("{} {} is beyond the year 9999", column, quote(text)), at,
                   "seconds since any day, or a date and time");
     }
+    const bool date = !finite_number(text);
+    if (dates_.value_or(date) != date) {
+      throw Error(fmt::format("{} {} in a trace of {}", column, quote(text), date ? "seconds" : "dates"), at,
+                  "all times as dates, or all as seconds since one moment");
+    }
+    dates_ = date;
     return *time;
   }
 
@@ -158,6 +175,7 @@ class TraceReader {
 
   const std::string& where_;
   bool heading_ = false;
+  std::optional<bool> dates_;  // of the times so far; else seconds
   Columns columns_;
   IncidentTrace trace_;
   std::unordered_map<std::string, std::size_t> index_;

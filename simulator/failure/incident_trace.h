@@ -2,7 +2,7 @@
 //
 // CSV with a heading: columns "start", "end" and "node" (also "Start Time", "end_time", "host", "node_id", ...), any
 // case and order; others are left alone. Times as in timestamp.h. An empty end: still down at the trace's end. '#'
-// begins a comment line.
+// begins a comment line. A line that repeats another's node and times is the same incident: counted once.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,11 @@ struct IncidentTrace {
   std::vector<std::string> nodes;   // those that had one
   double begin = 0.0;               // first start
   double end = 0.0;                 // last end
+  std::int64_t repeated = 0;        // lines left out as repeating another
 };
 
-// Throws Error with file and line: a missing column, a time that can't be read, an end before its start, ...
+// Throws Error with file and line: a missing column, a time that can't be read, an end before its
+// start, dates beside seconds, ...
 IncidentTrace parse_incident_trace(const std::string& text, const std::string& where);
 IncidentTrace read_incident_trace(const std::filesystem::path& file);
 

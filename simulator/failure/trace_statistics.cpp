@@ -112,6 +112,7 @@ double refault_share(const std::vector<std::vector<Incident>>& nodes) {
 TraceStatistics trace_statistics(const IncidentTrace& trace, std::optional<std::int64_t> fleet) {
   TraceStatistics result;
   result.incidents = static_cast<std::int64_t>(trace.incidents.size());
+  result.repeated = trace.repeated;
   result.nodes = fleet_size(trace, fleet);
   result.days = (trace.end - trace.begin) / kDay;
   result.per_1000_node_days =

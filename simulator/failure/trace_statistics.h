@@ -20,6 +20,7 @@ namespace trainyard::simulator {
 
 struct TraceStatistics {
   std::int64_t incidents = 0;
+  std::int64_t repeated = 0;  // lines left out as repeating another
   std::int64_t nodes = 0;
   double days = 0.0;
   double per_1000_node_days = 0.0;

@@ -47,6 +47,13 @@ TEST(IncidentTrace, KnowsTheUsualNamesOfColumns) {
   EXPECT_EQ(trace.incidents.front().end, 2.0);
 }
 
+// Two monitors logged a's first incident; b's of the same time is another.
+TEST(IncidentTrace, CountsARepeatedLineOnce) {
+  const IncidentTrace trace = parse_incident_trace("start,end,node\n1,2,a\n1,2,b\n1,2,a\n3,4,a\n", "t.csv");
+  EXPECT_EQ(trace.incidents.size(), 3U);
+  EXPECT_EQ(trace.repeated, 1);
+}
+
 struct Bad {
   const char* text;
   const char* problem;
@@ -64,6 +71,7 @@ TEST(IncidentTrace, ErrorsNameFileLineAndColumn) {
       {"start,end,node\n1,2,\n", "of no node", "line 2"},
       {"start,end,node\n1,2,\"a\n", "a quote that doesn't end", "line 2"},
       {"start,end,node\n1,1,a\n", "one instant", "t.csv"},
+      {"start,end,node\n2023-05-01,2023-05-02,a\n5,90000,b\n", "start \"5\" in a trace of dates", "line 3"},
   };
   for (const Bad& file : bad) {
     const Error error = error_of([&file] { parse_incident_trace(file.text, "t.csv"); });
