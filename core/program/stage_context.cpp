@@ -93,7 +93,9 @@ IndexRange StageContext::updated_range(const Bucket& bucket) const {
 }
 
 BufferId StageContext::activation(BufferContent content, std::int64_t elements, MemoryCause cause) {
-  return build.transient(content, cause, elements, layout.compute_type);
+  // Statistics of rows stay in fp32 whatever the products are in.
+  const bool statistics = content == BufferContent::kRstd || content == BufferContent::kLogSumExp;
+  return build.transient(content, cause, elements, statistics ? DataType::kFp32 : layout.compute_type);
 }
 
 std::int64_t StageContext::stream_elements() const { return segments.shape.norm_tokens * segments.shape.hidden; }

@@ -50,7 +50,7 @@ class Overlap {
                     .transpose = Transpose::kNT,
                     .accumulate = false};
     device_.matmul(Stream::kCompute, gemm, static_cast<const float*>(matrices_[0]),
-                   static_cast<const float*>(matrices_[1]), static_cast<float*>(matrices_[2]));
+                   static_cast<const float*>(matrices_[1]), static_cast<float*>(matrices_[2]), {});
   }
 
   void post_reduction() {

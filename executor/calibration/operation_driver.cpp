@@ -114,7 +114,7 @@ void OperationDriver::run(const Gemm& gemm, SliceClock* clock) {
   const float* a = freshen(input(gemm.m * gemm.k), gemm.m * gemm.k);
   const float* b = input(gemm.k * gemm.n);
   float* c = output(gemm.m * gemm.n);
-  timed(clock, [&] { device_.matmul(Stream::kCompute, gemm, a, b, c); });
+  timed(clock, [&] { device_.matmul(Stream::kCompute, gemm, a, b, c, {}); });
 }
 
 void OperationDriver::run(const Attention& a, SliceClock* clock) {
@@ -236,13 +236,13 @@ void OperationDriver::run_update(const Elementwise& pass, SliceClock* clock) {
       const AdamW options{1e-4f, 0.9f, 0.95f, 1e-8f, 0.1f, 0.1f, 0.05f};
       const float* gradients = input(n);
       float *parameters = output(n), *momentum = output(n), *variance = output(n);
-      return timed(clock, [&] { device_.adamw(s, options, parameters, gradients, momentum, variance, one_, n); });
+      return timed(clock, [&] { device_.adamw(s, options, parameters, {}, gradients, momentum, variance, one_, n); });
     }
     case ElementwiseKernel::kSgd: {
       const bool heavy = pass.written.value() > n * kFloatBytes;
       const float* gradients = input(n);
       float *parameters = output(n), *velocity = heavy ? output(n) : nullptr;
-      return timed(clock, [&] { device_.sgd(s, 1e-4f, 0.9f, 0.0f, parameters, gradients, velocity, one_, n); });
+      return timed(clock, [&] { device_.sgd(s, 1e-4f, 0.9f, 0.0f, parameters, {}, gradients, velocity, one_, n); });
     }
     case ElementwiseKernel::kCopy: {
       const float* from = input(n);

@@ -90,7 +90,7 @@ void CheckpointSaver::begin(std::int64_t step) {
   snapshot_.step = step;
   float* to = snapshot_.values.data();
   for (const StateSlice& slice : snapshot_.slices) {
-    device_.copy_out(Stream::kHostCopy, to, slice.memory + (slice.saved.begin - slice.held.begin),
+    device_.copy_out(Stream::kHostCopy, to, (slice.memory + (slice.saved.begin - slice.held.begin)).data,
                      ByteCount(slice.saved.size() * static_cast<std::int64_t>(sizeof(float))));
     to += slice.saved.size();
   }

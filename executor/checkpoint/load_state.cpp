@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "executor/checkpoint/shard_file.h"
+#include "executor/worker/float_transfer.h"
 
 namespace trainyard::executor {
 
@@ -24,9 +25,7 @@ void load_state(Device& device, const std::vector<StateSlice>& state, const std:
                       slice.name() + "'",
                   checkpoint.string(), "it was saved under another layout; resume with the plan that began the run");
     }
-    device.copy_in(Stream::kCompute, slice.memory, values.data(),
-                   ByteCount(slice.held.size() * static_cast<std::int64_t>(sizeof(float))));
-    device.synchronize();
+    write_floats(device, slice.memory, values.data(), slice.held.size());
   }
 }
 

@@ -1,10 +1,11 @@
 // CPU launchers of the transformer's elementwise kernels.
 
 #include "executor/device/cpu_kernels.h"
+#include "executor/device/element_type.h"
 #include "executor/device/tiles.h"
 #include "executor/device/vector_clones.h"
 #include "executor/kernel/embedding.h"
-#include "executor/kernel/norm.h"
+#include "executor/kernel/gelu.h"
 #include "executor/kernel/rope.h"
 #include "executor/kernel/serial_group.h"
 #include "executor/kernel/swiglu.h"
@@ -15,61 +16,63 @@ namespace {
 
 constexpr SerialGroup kGroup;
 
-// Columns that one tile of a sum over tokens owns: 1 KiB of a row, so that a row's part is a few cache lines.
-constexpr std::int64_t kColumns = 256;
-
-TRAINYARD_VECTOR_CLONES void add_range(const float* a, const float* b, float* out, std::int64_t elements) {
-  kGroup.each(elements, [&](std::int64_t i) { out[i] = a[i] + b[i]; });
+template <class A, class B, class Out>
+TRAINYARD_VECTOR_CLONES void add_range(const A* a, const B* b, Out* out, std::int64_t elements) {
+  kGroup.each(elements, [&](std::int64_t i) { store(out + i, load(a + i) + load(b + i)); });
 }
 
-TRAINYARD_VECTOR_CLONES void norm_forward_rows(const float* residual, const float* branch, const float* weight,
-                                               float* sum, float* normed, float* rstd, std::int64_t begin,
-                                               std::int64_t end, std::int64_t h, float epsilon) {
+// Rows first_row, first_row + 1, ... of `out` get rows of `table`, which repeat after `period`.
+template <class T>
+TRAINYARD_VECTOR_CLONES void add_repeated_rows(const T* table, T* out, std::int64_t width, std::int64_t period,
+                                               std::int64_t begin, std::int64_t end) {
   for (std::int64_t row = begin; row < end; ++row) {
-    const std::int64_t at = row * h;
-    rstd[row] = norm_forward_row(kGroup, residual + at, branch == nullptr ? nullptr : branch + at, weight,
-                                 sum == nullptr ? nullptr : sum + at, normed + at, h, epsilon);
+    const T* from = table + row % period * width;
+    T* to = out + row * width;
+    kGroup.each(width, [&](std::int64_t i) { store(to + i, load(to + i) + load(from + i)); });
   }
 }
 
-TRAINYARD_VECTOR_CLONES void norm_backward_rows(const float* normed_grad, const float* residual, const float* rstd,
-                                                const float* weight, const float* incoming, float* residual_grad,
-                                                std::int64_t begin, std::int64_t end, std::int64_t h) {
-  for (std::int64_t row = begin; row < end; ++row) {
-    const std::int64_t at = row * h;
-    norm_backward_row(kGroup, normed_grad + at, residual + at, rstd[row], weight,
-                      incoming == nullptr ? nullptr : incoming + at, residual_grad + at, h);
-  }
-}
-
-TRAINYARD_VECTOR_CLONES void norm_weight_columns(const float* normed_grad, const float* residual, const float* rstd,
-                                                 float* weight_grad, std::int64_t t, std::int64_t h, std::int64_t begin,
-                                                 std::int64_t end, bool accumulate) {
+// to[p, begin..end) (+)= the sum of those rows of `grad` whose number is p modulo period.
+template <class T, class G>
+TRAINYARD_VECTOR_CLONES void sum_repeated_rows(const T* grad, G* to, std::int64_t rows, std::int64_t width,
+                                               std::int64_t period, std::int64_t begin, std::int64_t end,
+                                               bool accumulate) {
   const std::int64_t columns = end - begin;
-  float sums[kColumns] = {};
-  for (std::int64_t row = 0; row < t; ++row) {
-    const float* grad = normed_grad + row * h + begin;
-    const float* x = residual + row * h + begin;
-    const float scale = rstd[row];
-    kGroup.each(columns, [&](std::int64_t i) { sums[i] += grad[i] * x[i] * scale; });
+  for (std::int64_t place = 0; place < period; ++place) {
+    float sums[kTileColumns] = {};
+    for (std::int64_t row = place; row < rows; row += period) {
+      const T* from = grad + row * width + begin;
+      kGroup.each(columns, [&](std::int64_t i) { sums[i] += load(from + i); });
+    }
+    G* sum = to + place * width + begin;
+    kGroup.each(columns, [&](std::int64_t i) { store(sum + i, accumulate ? load(sum + i) + sums[i] : sums[i]); });
   }
-  float* to = weight_grad + begin;
-  kGroup.each(columns, [&](std::int64_t i) { to[i] = accumulate ? to[i] + sums[i] : sums[i]; });
 }
 
-TRAINYARD_VECTOR_CLONES void embed_backward_columns(const std::int32_t* tokens, const float* out_grad,
-                                                    float* table_grad, std::int64_t t, std::int64_t h,
-                                                    std::int64_t first_row, std::int64_t rows, std::int64_t begin,
-                                                    std::int64_t end) {
+template <class T>
+TRAINYARD_VECTOR_CLONES void embed_forward_rows(const std::int32_t* tokens, const T* table, T* out, std::int64_t h,
+                                                std::int64_t first_row, std::int64_t rows, std::int64_t begin,
+                                                std::int64_t end) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    embed_forward_row(kGroup, table, embedding_row(tokens[i], first_row, rows), out + i * h, h);
+  }
+}
+
+template <class T, class G>
+void embed_backward_columns(const std::int32_t* tokens, const T* out_grad, G* table_grad, std::int64_t t,
+                            std::int64_t h, std::int64_t first_row, std::int64_t rows, std::int64_t begin,
+                            std::int64_t end) {
   for (std::int64_t i = 0; i < t; ++i) {
     const std::int64_t row = embedding_row(tokens[i], first_row, rows);
     if (row >= 0) {
-      add_range(table_grad + row * h + begin, out_grad + i * h + begin, table_grad + row * h + begin, end - begin);
+      G* to = table_grad + row * h + begin;
+      add_range(to, out_grad + i * h + begin, to, end - begin);
     }
   }
 }
 
-TRAINYARD_VECTOR_CLONES void rope_rows(const RopeShape& shape, float* qkv, float direction, std::int64_t begin,
+template <class T>
+TRAINYARD_VECTOR_CLONES void rope_rows(const RopeShape& shape, T* qkv, float direction, std::int64_t begin,
                                        std::int64_t end) {
   const std::int64_t half = shape.head_size / 2;
   const std::int64_t width = (shape.query_heads + 2 * shape.key_heads) * shape.head_size;
@@ -82,82 +85,130 @@ TRAINYARD_VECTOR_CLONES void rope_rows(const RopeShape& shape, float* qkv, float
   }
 }
 
-TRAINYARD_VECTOR_CLONES void swiglu_forward_rows(const float* gate_up, float* activated, std::int64_t begin,
-                                                 std::int64_t end, std::int64_t f) {
+template <class T>
+TRAINYARD_VECTOR_CLONES void swiglu_forward_rows(const T* gate_up, T* activated, std::int64_t begin, std::int64_t end,
+                                                 std::int64_t f) {
   for (std::int64_t row = begin; row < end; ++row) {
     swiglu_forward_row(kGroup, gate_up + row * 2 * f, activated + row * f, f);
   }
 }
 
-TRAINYARD_VECTOR_CLONES void swiglu_backward_rows(const float* gate_up, const float* activated_grad,
-                                                  float* gate_up_grad, std::int64_t begin, std::int64_t end,
-                                                  std::int64_t f) {
+template <class T>
+TRAINYARD_VECTOR_CLONES void swiglu_backward_rows(const T* gate_up, const T* activated_grad, T* gate_up_grad,
+                                                  std::int64_t begin, std::int64_t end, std::int64_t f) {
   for (std::int64_t row = begin; row < end; ++row) {
     swiglu_backward_row(kGroup, gate_up + row * 2 * f, activated_grad + row * f, gate_up_grad + row * 2 * f, f);
   }
 }
 
+template <class T>
+TRAINYARD_VECTOR_CLONES void gelu_forward_range(const T* in, T* activated, std::int64_t begin, std::int64_t end) {
+  kGroup.each(end - begin, [&](std::int64_t i) { store(activated + begin + i, gelu(load(in + begin + i))); });
+}
+
+template <class T>
+TRAINYARD_VECTOR_CLONES void gelu_backward_range(const T* in, const T* activated_grad, T* in_grad, std::int64_t begin,
+                                                 std::int64_t end) {
+  kGroup.each(end - begin, [&](std::int64_t i) {
+    store(in_grad + begin + i, load(activated_grad + begin + i) * gelu_slope(load(in + begin + i)));
+  });
+}
+
 }  // namespace
 
-void add(ThreadPool& pool, const float* a, const float* b, float* out, std::int64_t elements) {
-  for_each_range(pool, elements, kTileElements, [&](std::int64_t begin, std::int64_t end) {
-    add_range(a + begin, b + begin, out + begin, end - begin);
+void add(ThreadPool& pool, ConstValues a, ConstValues b, Values out, std::int64_t elements) {
+  with_element_type(common_type({a, b, out}), [&]<class T>(T) {
+    for_each_range(pool, elements, kTileElements, [&](std::int64_t begin, std::int64_t end) {
+      add_range(a.as<T>() + begin, b.as<T>() + begin, out.as<T>() + begin, end - begin);
+    });
   });
 }
 
-void embed_forward(ThreadPool& pool, const std::int32_t* tokens, const float* table, float* out, std::int64_t t,
+void add_bias(ThreadPool& pool, ConstValues bias, Values values, std::int64_t t, std::int64_t n) {
+  position_forward(pool, bias, values, t, n, 1);
+}
+
+void bias_backward(ThreadPool& pool, ConstValues grad, Values bias_grad, std::int64_t t, std::int64_t n,
+                   bool accumulate) {
+  position_backward(pool, grad, bias_grad, t, n, 1, accumulate);
+}
+
+void embed_forward(ThreadPool& pool, const std::int32_t* tokens, ConstValues table, Values out, std::int64_t t,
                    std::int64_t h, std::int64_t first_row, std::int64_t rows) {
-  for_each_row_range(pool, t, h, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      embed_forward_row(kGroup, table, embedding_row(tokens[i], first_row, rows), out + i * h, h);
-    }
+  with_element_type(common_type({table, out}), [&]<class T>(T) {
+    for_each_row_range(pool, t, h, [&](std::int64_t begin, std::int64_t end) {
+      embed_forward_rows(tokens, table.as<T>(), out.as<T>(), h, first_row, rows, begin, end);
+    });
   });
 }
 
-void embed_backward(ThreadPool& pool, const std::int32_t* tokens, const float* out_grad, float* table_grad,
+void embed_backward(ThreadPool& pool, const std::int32_t* tokens, ConstValues out_grad, Values table_grad,
                     std::int64_t t, std::int64_t h, std::int64_t first_row, std::int64_t rows) {
-  // By columns: tokens that share a row of the table are then added by one thread, in their order.
-  for_each_range(pool, h, kColumns, [&](std::int64_t begin, std::int64_t end) {
-    embed_backward_columns(tokens, out_grad, table_grad, t, h, first_row, rows, begin, end);
+  with_gradient_type(out_grad.type, table_grad.type, [&]<class T, class G>(T, G) {
+    // By columns: tokens that share a row of the table are then added by one thread, in their order.
+    for_each_range(pool, h, kTileColumns, [&](std::int64_t begin, std::int64_t end) {
+      embed_backward_columns(tokens, out_grad.as<T>(), table_grad.as<G>(), t, h, first_row, rows, begin, end);
+    });
   });
 }
 
-void norm_forward(ThreadPool& pool, const float* residual, const float* branch, const float* weight, float* sum,
-                  float* normed, float* rstd, std::int64_t t, std::int64_t h, float epsilon) {
-  for_each_row_range(pool, t, h, [&](std::int64_t begin, std::int64_t end) {
-    norm_forward_rows(residual, branch, weight, sum, normed, rstd, begin, end, h, epsilon);
+void position_forward(ThreadPool& pool, ConstValues positions, Values out, std::int64_t t, std::int64_t h,
+                      std::int64_t sequence) {
+  with_element_type(common_type({positions, out}), [&]<class T>(T) {
+    for_each_row_range(pool, t, h, [&](std::int64_t begin, std::int64_t end) {
+      add_repeated_rows(positions.as<T>(), out.as<T>(), h, sequence, begin, end);
+    });
   });
 }
 
-void norm_backward(ThreadPool& pool, const float* normed_grad, const float* residual, const float* rstd,
-                   const float* weight, const float* incoming, float* residual_grad, std::int64_t t, std::int64_t h) {
-  for_each_row_range(pool, t, h, [&](std::int64_t begin, std::int64_t end) {
-    norm_backward_rows(normed_grad, residual, rstd, weight, incoming, residual_grad, begin, end, h);
+void position_backward(ThreadPool& pool, ConstValues out_grad, Values positions_grad, std::int64_t t, std::int64_t h,
+                       std::int64_t sequence, bool accumulate) {
+  with_gradient_type(out_grad.type, positions_grad.type, [&]<class T, class G>(T, G) {
+    for_each_range(pool, h, kTileColumns, [&](std::int64_t begin, std::int64_t end) {
+      sum_repeated_rows(out_grad.as<T>(), positions_grad.as<G>(), t, h, sequence, begin, end, accumulate);
+    });
   });
 }
 
-void norm_weight_backward(ThreadPool& pool, const float* normed_grad, const float* residual, const float* rstd,
-                          float* weight_grad, std::int64_t t, std::int64_t h, bool accumulate) {
-  for_each_range(pool, h, kColumns, [&](std::int64_t begin, std::int64_t end) {
-    norm_weight_columns(normed_grad, residual, rstd, weight_grad, t, h, begin, end, accumulate);
+void rope(ThreadPool& pool, const RopeShape& shape, Values qkv, float direction) {
+  with_element_type(qkv.type, [&]<class T>(T) {
+    for_each_row_range(
+        pool, shape.tokens, (shape.query_heads + shape.key_heads) * shape.head_size,
+        [&](std::int64_t begin, std::int64_t end) { rope_rows(shape, qkv.as<T>(), direction, begin, end); });
   });
 }
 
-void rope(ThreadPool& pool, const RopeShape& shape, float* qkv, float direction) {
-  for_each_row_range(pool, shape.tokens, (shape.query_heads + shape.key_heads) * shape.head_size,
-                     [&](std::int64_t begin, std::int64_t end) { rope_rows(shape, qkv, direction, begin, end); });
-}
-
-void swiglu_forward(ThreadPool& pool, const float* gate_up, float* activated, std::int64_t t, std::int64_t f) {
-  for_each_row_range(pool, t, f, [&](std::int64_t begin, std::int64_t end) {
-    swiglu_forward_rows(gate_up, activated, begin, end, f);
+void swiglu_forward(ThreadPool& pool, ConstValues gate_up, Values activated, std::int64_t t, std::int64_t f) {
+  with_element_type(common_type({gate_up, activated}), [&]<class T>(T) {
+    for_each_row_range(pool, t, f, [&](std::int64_t begin, std::int64_t end) {
+      swiglu_forward_rows(gate_up.as<T>(), activated.as<T>(), begin, end, f);
+    });
   });
 }
 
-void swiglu_backward(ThreadPool& pool, const float* gate_up, const float* activated_grad, float* gate_up_grad,
+void swiglu_backward(ThreadPool& pool, ConstValues gate_up, ConstValues activated_grad, Values gate_up_grad,
                      std::int64_t t, std::int64_t f) {
-  for_each_row_range(pool, t, f, [&](std::int64_t begin, std::int64_t end) {
-    swiglu_backward_rows(gate_up, activated_grad, gate_up_grad, begin, end, f);
+  with_element_type(common_type({gate_up, activated_grad, gate_up_grad}), [&]<class T>(T) {
+    for_each_row_range(pool, t, f, [&](std::int64_t begin, std::int64_t end) {
+      swiglu_backward_rows(gate_up.as<T>(), activated_grad.as<T>(), gate_up_grad.as<T>(), begin, end, f);
+    });
+  });
+}
+
+void gelu_forward(ThreadPool& pool, ConstValues in, Values activated, std::int64_t elements) {
+  with_element_type(common_type({in, activated}), [&]<class T>(T) {
+    for_each_range(pool, elements, kTileElements, [&](std::int64_t begin, std::int64_t end) {
+      gelu_forward_range(in.as<T>(), activated.as<T>(), begin, end);
+    });
+  });
+}
+
+void gelu_backward(ThreadPool& pool, ConstValues in, ConstValues activated_grad, Values in_grad,
+                   std::int64_t elements) {
+  with_element_type(common_type({in, activated_grad, in_grad}), [&]<class T>(T) {
+    for_each_range(pool, elements, kTileElements, [&](std::int64_t begin, std::int64_t end) {
+      gelu_backward_range(in.as<T>(), activated_grad.as<T>(), in_grad.as<T>(), begin, end);
+    });
   });
 }
 

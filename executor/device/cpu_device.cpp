@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "executor/device/bf16_product.h"
 #include "executor/device/cpu_kernels.h"
 #include "executor/device/host_memory.h"
 #include "executor/device/stream_queue.h"
@@ -82,7 +83,9 @@ Nanoseconds monotonic_now() {
 class CpuDevice : public Device {
  public:
   explicit CpuDevice(CpuDeviceOptions options)
-      : failure_(std::move(options.on_failure)), pool_(std::max(1, options.threads)) {}
+      : failure_(std::move(options.on_failure)),
+        bf16_products_(options.native_bf16),
+        pool_(std::max(1, options.threads)) {}
 
   std::string name() const override { return "cpu"; }
 
@@ -124,9 +127,11 @@ class CpuDevice : public Device {
 
   DeviceCounters counters() const override { return counter_.read(); }
 
-  void matmul(Stream stream, const Gemm& gemm, const float* a, const float* b, float* c) override {
+  void matmul(Stream stream, const Gemm& gemm, ConstValues a, ConstValues b, Values c, ConstValues bias) override {
     check(gemm.batch == 1, "a product of the device has batch 1");
-    check(gemm.type == DataType::kFp32, "the CPU device multiplies fp32");
+    check(a.type == gemm.type && b.type == gemm.type, "operands are of the product's type");
+    check(c.type == gemm.type || c.type == DataType::kFp32, "a product is of its operands' type or fp32");
+    check(!bias || (bias.type == gemm.type && !gemm.accumulate), "a bias is added to a product, not to a sum of them");
     const bool a_transposed = gemm.transpose == Transpose::kTN;
     const bool b_transposed = gemm.transpose == Transpose::kNT;
     const MatrixProduct whole{gemm.transpose,
@@ -139,87 +144,134 @@ class CpuDevice : public Device {
                               b_transposed ? gemm.k : gemm.n,
                               c,
                               gemm.n,
-                              gemm.accumulate};
+                              gemm.accumulate,
+                              bias};
     post(stream, [=, this] {
       const ProductTiling tiling = product_tiling(whole.m, whole.n);
-      pool_.for_each_tile(tiling.tiles(),
-                          [&](std::int64_t tile) { multiply(product_tile(whole, tiling, tile), counter_); });
+      pool_.for_each_tile(tiling.tiles(), [&](std::int64_t index) {
+        const MatrixProduct tile = product_tile(whole, tiling, index);
+        if (gemm.type == DataType::kBf16) {
+          bf16_products_.multiply(tile, scratch_, counter_);
+        } else {
+          multiply(tile, counter_);
+        }
+      });
     });
   }
-
-  void attention_forward(Stream stream, const Attention& attention, const float* qkv, float* out,
+  void attention_forward(Stream stream, const Attention& attention, ConstValues qkv, Values out,
                          float* log_sum_exp) override {
     post(stream, [=, this] { cpu::attention_forward(pool_, scratch_, counter_, attention, qkv, out, log_sum_exp); });
   }
-  void attention_backward(Stream stream, const Attention& attention, const float* qkv, const float* out,
-                          const float* log_sum_exp, const float* out_grad, float* qkv_grad) override {
+  void attention_backward(Stream stream, const Attention& attention, ConstValues qkv, ConstValues out,
+                          const float* log_sum_exp, ConstValues out_grad, Values qkv_grad) override {
     post(stream, [=, this] {
       cpu::attention_backward(pool_, scratch_, counter_, attention, qkv, out, log_sum_exp, out_grad, qkv_grad);
     });
   }
-
-  void embed_forward(Stream stream, const std::int32_t* tokens, const float* table, float* out, std::int64_t t,
+  void embed_forward(Stream stream, const std::int32_t* tokens, ConstValues table, Values out, std::int64_t t,
                      std::int64_t h, std::int64_t first_row, std::int64_t rows) override {
     post(stream, [=, this] { cpu::embed_forward(pool_, tokens, table, out, t, h, first_row, rows); });
   }
-  void embed_backward(Stream stream, const std::int32_t* tokens, const float* out_grad, float* table_grad,
+  void embed_backward(Stream stream, const std::int32_t* tokens, ConstValues out_grad, Values table_grad,
                       std::int64_t t, std::int64_t h, std::int64_t first_row, std::int64_t rows) override {
     post(stream, [=, this] { cpu::embed_backward(pool_, tokens, out_grad, table_grad, t, h, first_row, rows); });
   }
-  void add(Stream stream, const float* a, const float* b, float* out, std::int64_t elements) override {
+  void position_forward(Stream stream, ConstValues positions, Values out, std::int64_t t, std::int64_t h,
+                        std::int64_t sequence) override {
+    post(stream, [=, this] { cpu::position_forward(pool_, positions, out, t, h, sequence); });
+  }
+  void position_backward(Stream stream, ConstValues out_grad, Values positions_grad, std::int64_t t, std::int64_t h,
+                         std::int64_t sequence, bool accumulate) override {
+    post(stream, [=, this] { cpu::position_backward(pool_, out_grad, positions_grad, t, h, sequence, accumulate); });
+  }
+  void add(Stream stream, ConstValues a, ConstValues b, Values out, std::int64_t elements) override {
     post(stream, [=, this] { cpu::add(pool_, a, b, out, elements); });
   }
-  void norm_forward(Stream stream, const float* residual, const float* branch, const float* weight, float* sum,
-                    float* normed, float* rstd, std::int64_t t, std::int64_t h, float epsilon) override {
+  void bias_backward(Stream stream, ConstValues grad, Values bias_grad, std::int64_t t, std::int64_t n,
+                     bool accumulate) override {
+    post(stream, [=, this] { cpu::bias_backward(pool_, grad, bias_grad, t, n, accumulate); });
+  }
+  void norm_forward(Stream stream, ConstValues residual, ConstValues branch, ConstValues weight, Values sum,
+                    Values normed, float* rstd, std::int64_t t, std::int64_t h, float epsilon) override {
     post(stream, [=, this] { cpu::norm_forward(pool_, residual, branch, weight, sum, normed, rstd, t, h, epsilon); });
   }
-  void norm_backward(Stream stream, const float* normed_grad, const float* residual, const float* rstd,
-                     const float* weight, const float* incoming, float* residual_grad, std::int64_t t,
+  void norm_backward(Stream stream, ConstValues normed_grad, ConstValues residual, const float* rstd,
+                     ConstValues weight, ConstValues incoming, Values residual_grad, std::int64_t t,
                      std::int64_t h) override {
     post(stream,
          [=, this] { cpu::norm_backward(pool_, normed_grad, residual, rstd, weight, incoming, residual_grad, t, h); });
   }
-  void norm_weight_backward(Stream stream, const float* normed_grad, const float* residual, const float* rstd,
-                            float* weight_grad, std::int64_t t, std::int64_t h, bool accumulate) override {
+  void norm_weight_backward(Stream stream, ConstValues normed_grad, ConstValues residual, const float* rstd,
+                            Values weight_grad, std::int64_t t, std::int64_t h, bool accumulate) override {
     post(stream,
          [=, this] { cpu::norm_weight_backward(pool_, normed_grad, residual, rstd, weight_grad, t, h, accumulate); });
   }
-  void rope_forward(Stream stream, const RopeShape& shape, float* qkv) override {
+  void layer_norm_forward(Stream stream, ConstValues residual, ConstValues branch, ConstValues weight, ConstValues bias,
+                          Values sum, Values normed, float* moments, std::int64_t t, std::int64_t h,
+                          float epsilon) override {
+    post(stream, [=, this] {
+      cpu::layer_norm_forward(pool_, residual, branch, weight, bias, sum, normed, moments, t, h, epsilon);
+    });
+  }
+  void layer_norm_backward(Stream stream, ConstValues normed_grad, ConstValues residual, const float* moments,
+                           ConstValues weight, ConstValues incoming, Values residual_grad, std::int64_t t,
+                           std::int64_t h) override {
+    post(stream, [=, this] {
+      cpu::layer_norm_backward(pool_, normed_grad, residual, moments, weight, incoming, residual_grad, t, h);
+    });
+  }
+  void layer_norm_weight_backward(Stream stream, ConstValues normed_grad, ConstValues residual, const float* moments,
+                                  Values weight_grad, Values bias_grad, std::int64_t t, std::int64_t h,
+                                  bool accumulate) override {
+    post(stream, [=, this] {
+      cpu::layer_norm_weight_backward(pool_, normed_grad, residual, moments, weight_grad, bias_grad, t, h, accumulate);
+    });
+  }
+  void rope_forward(Stream stream, const RopeShape& shape, Values qkv) override {
     post(stream, [=, this] { cpu::rope(pool_, shape, qkv, 1.0f); });
   }
-  void rope_backward(Stream stream, const RopeShape& shape, float* qkv_grad) override {
+  void rope_backward(Stream stream, const RopeShape& shape, Values qkv_grad) override {
     post(stream, [=, this] { cpu::rope(pool_, shape, qkv_grad, -1.0f); });
   }
-  void swiglu_forward(Stream stream, const float* gate_up, float* activated, std::int64_t t, std::int64_t f) override {
+  void swiglu_forward(Stream stream, ConstValues gate_up, Values activated, std::int64_t t, std::int64_t f) override {
     post(stream, [=, this] { cpu::swiglu_forward(pool_, gate_up, activated, t, f); });
   }
-  void swiglu_backward(Stream stream, const float* gate_up, const float* activated_grad, float* gate_up_grad,
+  void swiglu_backward(Stream stream, ConstValues gate_up, ConstValues activated_grad, Values gate_up_grad,
                        std::int64_t t, std::int64_t f) override {
     post(stream, [=, this] { cpu::swiglu_backward(pool_, gate_up, activated_grad, gate_up_grad, t, f); });
   }
-  void loss_statistics(Stream stream, const float* logits, const std::int32_t* targets, float* statistics,
+  void gelu_forward(Stream stream, ConstValues in, Values activated, std::int64_t elements) override {
+    post(stream, [=, this] { cpu::gelu_forward(pool_, in, activated, elements); });
+  }
+  void gelu_backward(Stream stream, ConstValues in, ConstValues activated_grad, Values in_grad,
+                     std::int64_t elements) override {
+    post(stream, [=, this] { cpu::gelu_backward(pool_, in, activated_grad, in_grad, elements); });
+  }
+  void loss_statistics(Stream stream, ConstValues logits, const std::int32_t* targets, float* statistics,
                        std::int64_t t, std::int64_t v, std::int64_t first_row) override {
     post(stream, [=, this] { cpu::loss_statistics(pool_, logits, targets, statistics, t, v, first_row); });
   }
-  void loss_gradient(Stream stream, float* logits, const std::int32_t* targets, const float* statistics, int parts,
+  void loss_gradient(Stream stream, Values logits, const std::int32_t* targets, const float* statistics, int parts,
                      std::int64_t t, std::int64_t v, std::int64_t first_row, float scale,
                      std::int64_t* loss_sum) override {
     post(stream, [=, this] {
       cpu::loss_gradient(pool_, logits, targets, statistics, parts, t, v, first_row, scale, loss_sum);
     });
   }
-  void sum_of_squares(Stream stream, const float* values, std::int64_t elements, std::int64_t* sum) override {
+  void sum_of_squares(Stream stream, ConstValues values, std::int64_t elements, std::int64_t* sum) override {
     post(stream, [=, this] { cpu::sum_of_squares(pool_, values, elements, sum); });
   }
-  void adamw(Stream stream, const AdamW& options, float* parameters, const float* gradients, float* momentum,
+  void adamw(Stream stream, const AdamW& options, float* master, Values working, ConstValues gradients, float* momentum,
              float* variance, const float* clip_scale, std::int64_t elements) override {
-    post(stream,
-         [=, this] { cpu::adamw(pool_, options, parameters, gradients, momentum, variance, clip_scale, elements); });
-  }
-  void sgd(Stream stream, float learning_rate, float momentum, float weight_decay, float* parameters,
-           const float* gradients, float* velocity, const float* clip_scale, std::int64_t elements) override {
     post(stream, [=, this] {
-      cpu::sgd(pool_, learning_rate, momentum, weight_decay, parameters, gradients, velocity, clip_scale, elements);
+      cpu::adamw(pool_, options, master, working, gradients, momentum, variance, clip_scale, elements);
+    });
+  }
+  void sgd(Stream stream, float learning_rate, float momentum, float weight_decay, float* master, Values working,
+           ConstValues gradients, float* velocity, const float* clip_scale, std::int64_t elements) override {
+    post(stream, [=, this] {
+      cpu::sgd(pool_, learning_rate, momentum, weight_decay, master, working, gradients, velocity, clip_scale,
+               elements);
     });
   }
   void clip_scale(Stream stream, const std::int64_t* sum, float limit, float* scale) override {
@@ -257,6 +309,7 @@ class CpuDevice : public Device {
   HostMemory memory_;
   ScratchPool scratch_;
   MatrixProductCounter counter_;
+  Bf16Products bf16_products_;
   ThreadPool pool_;
   // Last: their threads use all of the above, and end first.
   std::array<std::unique_ptr<StreamQueue>, kStreams> queues_;

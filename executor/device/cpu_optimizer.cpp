@@ -7,9 +7,12 @@
 #include <mutex>
 
 #include "core/program/norm_sum.h"
+#include "executor/device/convert.h"
 #include "executor/device/cpu_kernels.h"
+#include "executor/device/element_type.h"
 #include "executor/device/tiles.h"
 #include "executor/device/vector_clones.h"
+#include "executor/kernel/bfloat16.h"
 #include "executor/kernel/optimizer.h"
 #include "executor/kernel/serial_group.h"
 
@@ -21,38 +24,70 @@ constexpr SerialGroup kGroup;
 constexpr std::int64_t kTileBytes = 4 * kTileElements;
 static_assert(kTileElements % kNormBlock == 0, "tiles are cut between norm blocks");
 
-TRAINYARD_VECTOR_CLONES void adamw_range(const AdamWFactors& factors, float clip, float* parameters,
-                                         const float* gradients, float* momentum, float* variance,
-                                         std::int64_t elements) {
+// Where there is no working copy, `working` is null.
+template <class G, class W>
+TRAINYARD_VECTOR_CLONES void adamw_range(const AdamWFactors& factors, float clip, float* master, W* working,
+                                         const G* gradients, float* momentum, float* variance, std::int64_t elements) {
   const AdamWFactors f = factors;  // by value: stores to the arrays can't change it
-  kGroup.each(elements,
-              [&](std::int64_t i) { adamw_element(f, parameters[i], clip * gradients[i], momentum[i], variance[i]); });
+  const auto update = [&](std::int64_t i) {
+    adamw_element(f, master[i], clip * load(gradients + i), momentum[i], variance[i]);
+  };
+  if (working == nullptr) {
+    kGroup.each(elements, update);
+  } else {
+    kGroup.each(elements, [&](std::int64_t i) {
+      update(i);
+      store(working + i, master[i]);
+    });
+  }
 }
 
-TRAINYARD_VECTOR_CLONES void sgd_range(float learning_rate, float weight_decay, float clip, float* parameters,
-                                       const float* gradients, std::int64_t elements) {
-  kGroup.each(elements,
-              [&](std::int64_t i) { sgd_element(learning_rate, weight_decay, parameters[i], clip * gradients[i]); });
+template <class G, class W>
+TRAINYARD_VECTOR_CLONES void sgd_range(float learning_rate, float momentum, float weight_decay, float clip,
+                                       float* master, W* working, const G* gradients, float* velocity,
+                                       std::int64_t elements) {
+  if (velocity == nullptr) {
+    kGroup.each(elements, [&](std::int64_t i) {
+      sgd_element(learning_rate, weight_decay, master[i], clip * load(gradients + i));
+    });
+  } else {
+    kGroup.each(elements, [&](std::int64_t i) {
+      velocity[i] = momentum * velocity[i] + clip * load(gradients + i);
+      sgd_element(learning_rate, weight_decay, master[i], velocity[i]);
+    });
+  }
+  if (working != nullptr) {
+    kGroup.each(elements, [&](std::int64_t i) { store(working + i, master[i]); });
+  }
 }
 
-TRAINYARD_VECTOR_CLONES void momentum_range(float learning_rate, float momentum, float weight_decay, float clip,
-                                            float* parameters, const float* gradients, float* velocity,
-                                            std::int64_t elements) {
-  kGroup.each(elements, [&](std::int64_t i) {
-    velocity[i] = momentum * velocity[i] + clip * gradients[i];
-    sgd_element(learning_rate, weight_decay, parameters[i], velocity[i]);
-  });
+double block_squares(const float* block, std::int64_t elements) {
+  return trainyard::sum_of_squares({block, static_cast<std::size_t>(elements)});
+}
+
+double block_squares(const Bfloat16* block, std::int64_t elements) {
+  std::array<float, kNormBlock> wide;
+  widen(block, wide.data(), elements);
+  return block_squares(wide.data(), elements);
+}
+
+// Calls visit(G{}, W{}) with the types of the gradients and of the working copy.
+template <class Visit>
+void with_update_types(ConstValues gradients, Values working, const Visit& visit) {
+  with_element_type(gradients.type,
+                    [&]<class G>(G) { with_element_type(working.type, [&]<class W>(W) { visit(G{}, W{}); }); });
 }
 
 }  // namespace
 
-void sum_of_squares(ThreadPool& pool, const float* values, std::int64_t elements, std::int64_t* sum) {
+void sum_of_squares(ThreadPool& pool, ConstValues values, std::int64_t elements, std::int64_t* sum) {
   std::mutex sum_mutex;
   for_each_range(pool, elements, kTileElements, [&](std::int64_t begin, std::int64_t end) {
     std::array<std::int64_t, kSumWords> words{};
     for (std::int64_t block = begin; block < end; block += kNormBlock) {
-      const std::int64_t size = std::min(kNormBlock, end - block);
-      add_term(words, trainyard::sum_of_squares({values + block, static_cast<std::size_t>(size)}));
+      with_element_type(values.type, [&]<class T>(T) {
+        add_term(words, block_squares(values.as<T>() + block, std::min(kNormBlock, end - block)));
+      });
     }
     const std::lock_guard lock(sum_mutex);
     for (int word = 0; word < kSumWords; ++word) {
@@ -61,8 +96,8 @@ void sum_of_squares(ThreadPool& pool, const float* values, std::int64_t elements
   });
 }
 
-void adamw(ThreadPool& pool, const AdamW& options, float* parameters, const float* gradients, float* momentum,
-           float* variance, const float* clip_scale, std::int64_t elements) {
+void adamw(ThreadPool& pool, const AdamW& options, float* master, Values working, ConstValues gradients,
+           float* momentum, float* variance, const float* clip_scale, std::int64_t elements) {
   const AdamWFactors factors{options.learning_rate,
                              options.beta1,
                              options.beta2,
@@ -71,21 +106,22 @@ void adamw(ThreadPool& pool, const AdamW& options, float* parameters, const floa
                              1.0f / options.bias_correction1,
                              1.0f / options.bias_correction2};
   const float clip = *clip_scale;
-  for_each_range(pool, elements, kTileElements, [&](std::int64_t begin, std::int64_t end) {
-    adamw_range(factors, clip, parameters + begin, gradients + begin, momentum + begin, variance + begin, end - begin);
+  with_update_types(gradients, working, [&]<class G, class W>(G, W) {
+    for_each_range(pool, elements, kTileElements, [&](std::int64_t begin, std::int64_t end) {
+      adamw_range(factors, clip, master + begin, (working + begin).as<W>(), gradients.as<G>() + begin, momentum + begin,
+                  variance + begin, end - begin);
+    });
   });
 }
 
-void sgd(ThreadPool& pool, float learning_rate, float momentum, float weight_decay, float* parameters,
-         const float* gradients, float* velocity, const float* clip_scale, std::int64_t elements) {
+void sgd(ThreadPool& pool, float learning_rate, float momentum, float weight_decay, float* master, Values working,
+         ConstValues gradients, float* velocity, const float* clip_scale, std::int64_t elements) {
   const float clip = *clip_scale;
-  for_each_range(pool, elements, kTileElements, [&](std::int64_t begin, std::int64_t end) {
-    if (velocity == nullptr) {
-      sgd_range(learning_rate, weight_decay, clip, parameters + begin, gradients + begin, end - begin);
-    } else {
-      momentum_range(learning_rate, momentum, weight_decay, clip, parameters + begin, gradients + begin,
-                     velocity + begin, end - begin);
-    }
+  with_update_types(gradients, working, [&]<class G, class W>(G, W) {
+    for_each_range(pool, elements, kTileElements, [&](std::int64_t begin, std::int64_t end) {
+      sgd_range(learning_rate, momentum, weight_decay, clip, master + begin, (working + begin).as<W>(),
+                gradients.as<G>() + begin, velocity == nullptr ? nullptr : velocity + begin, end - begin);
+    });
   });
 }
 

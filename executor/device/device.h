@@ -5,7 +5,13 @@
 // from one host thread. An exception inside enqueued work stops the device: later work is skipped, and
 // synchronize() rethrows the first.
 //
-// Kernels are documented with shapes (row-major, t tokens, h hidden) and the bytes they move. All fp32.
+// Kernels are documented with shapes (row-major, t tokens, h hidden); the bytes they move stand with their bodies in
+// executor/kernel.
+//
+// Types. One call's activations, activation gradients and parameters share one type: fp32 or bf16. Parameter gradients
+// (table_grad, weight_grad, bias_grad, positions_grad, the C of a product) are of that type or fp32. Statistics,
+// optimizer state and master parameters are fp32: float pointers. Arithmetic is fp32 whatever is stored; a result is
+// rounded once, when it is written.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +24,7 @@
 #include "core/program/operation.h"
 #include "core/units/count.h"
 #include "core/units/quantity.h"
+#include "executor/device/values.h"
 
 namespace trainyard::executor {
 
@@ -82,63 +89,89 @@ class Device {
 
   virtual DeviceCounters counters() const = 0;  // of finished work
 
-  // C (+)= A B with the storage that gemm.transpose names: kNN A[m,k] B[k,n], kNT A[m,k] B[n,k],
-  // kTN A[k,m] B[k,n]; C[m,n]; batch must be 1.
-  virtual void matmul(Stream stream, const Gemm& gemm, const float* a, const float* b, float* c) = 0;
+  // C (+)= A B (+ bias [n] on every row; null: none) with the storage that gemm.transpose names: kNN A[m,k] B[k,n],
+  // kNT A[m,k] B[n,k], kTN A[k,m] B[k,n]; C[m,n]; batch must be 1. A, B and bias are of gemm.type, C of it or fp32;
+  // sums are taken in fp32. No bias where it accumulates.
+  virtual void matmul(Stream stream, const Gemm& gemm, ConstValues a, ConstValues b, Values c, ConstValues bias) = 0;
 
   // qkv [t, (a + 2 g) d], out [t, a d], log_sum_exp [sequences, a, queries]. Query head j uses key head
   // j / (a / g).
-  virtual void attention_forward(Stream stream, const Attention& attention, const float* qkv, float* out,
+  virtual void attention_forward(Stream stream, const Attention& attention, ConstValues qkv, Values out,
                                  float* log_sum_exp) = 0;
   // Writes qkv_grad whole.
-  virtual void attention_backward(Stream stream, const Attention& attention, const float* qkv, const float* out,
-                                  const float* log_sum_exp, const float* out_grad, float* qkv_grad) = 0;
+  virtual void attention_backward(Stream stream, const Attention& attention, ConstValues qkv, ConstValues out,
+                                  const float* log_sum_exp, ConstValues out_grad, Values qkv_grad) = 0;
 
   // out[i] = table[token[i] - first_row], zero for tokens outside [first_row, first_row + rows).
-  virtual void embed_forward(Stream stream, const std::int32_t* tokens, const float* table, float* out, std::int64_t t,
+  virtual void embed_forward(Stream stream, const std::int32_t* tokens, ConstValues table, Values out, std::int64_t t,
                              std::int64_t h, std::int64_t first_row, std::int64_t rows) = 0;
   // table_grad[token[i] - first_row] += out_grad[i], in the order of i.
-  virtual void embed_backward(Stream stream, const std::int32_t* tokens, const float* out_grad, float* table_grad,
+  virtual void embed_backward(Stream stream, const std::int32_t* tokens, ConstValues out_grad, Values table_grad,
                               std::int64_t t, std::int64_t h, std::int64_t first_row, std::int64_t rows) = 0;
-  virtual void add(Stream stream, const float* a, const float* b, float* out, std::int64_t elements) = 0;
-  // sum = residual + branch (branch null: sum is not written and residual is used); rstd = 1 / sqrt(mean(sum^2) + eps);
-  // normed = sum * rstd * weight.
-  virtual void norm_forward(Stream stream, const float* residual, const float* branch, const float* weight, float* sum,
-                            float* normed, float* rstd, std::int64_t t, std::int64_t h, float epsilon) = 0;
+  // Learned positions [sequence, h]: out[i] += positions[i % sequence].
+  virtual void position_forward(Stream stream, ConstValues positions, Values out, std::int64_t t, std::int64_t h,
+                                std::int64_t sequence) = 0;
+  // positions_grad[p] (+)= sum over sequences of out_grad, in their order.
+  virtual void position_backward(Stream stream, ConstValues out_grad, Values positions_grad, std::int64_t t,
+                                 std::int64_t h, std::int64_t sequence, bool accumulate) = 0;
+  virtual void add(Stream stream, ConstValues a, ConstValues b, Values out, std::int64_t elements) = 0;
+  // bias_grad [n] (+)= sum over tokens of grad [t, n].
+  virtual void bias_backward(Stream stream, ConstValues grad, Values bias_grad, std::int64_t t, std::int64_t n,
+                             bool accumulate) = 0;
+  // RMSNorm. sum = residual + branch (branch null: sum is not written and residual is used);
+  // rstd = 1 / sqrt(mean(sum^2) + eps); normed = sum * rstd * weight.
+  virtual void norm_forward(Stream stream, ConstValues residual, ConstValues branch, ConstValues weight, Values sum,
+                            Values normed, float* rstd, std::int64_t t, std::int64_t h, float epsilon) = 0;
   // residual_grad = incoming + d normed / d residual; incoming may be null or equal residual_grad.
-  virtual void norm_backward(Stream stream, const float* normed_grad, const float* residual, const float* rstd,
-                             const float* weight, const float* incoming, float* residual_grad, std::int64_t t,
+  virtual void norm_backward(Stream stream, ConstValues normed_grad, ConstValues residual, const float* rstd,
+                             ConstValues weight, ConstValues incoming, Values residual_grad, std::int64_t t,
                              std::int64_t h) = 0;
   // weight_grad (+)= sum over tokens of normed_grad * residual * rstd.
-  virtual void norm_weight_backward(Stream stream, const float* normed_grad, const float* residual, const float* rstd,
-                                    float* weight_grad, std::int64_t t, std::int64_t h, bool accumulate) = 0;
+  virtual void norm_weight_backward(Stream stream, ConstValues normed_grad, ConstValues residual, const float* rstd,
+                                    Values weight_grad, std::int64_t t, std::int64_t h, bool accumulate) = 0;
+  // LayerNorm: moments [t, 2] hold mean and 1 / sqrt(mean((sum - mean)^2) + eps) of each token;
+  // normed = (sum - mean) * rstd * weight + bias. The rest as RMSNorm.
+  virtual void layer_norm_forward(Stream stream, ConstValues residual, ConstValues branch, ConstValues weight,
+                                  ConstValues bias, Values sum, Values normed, float* moments, std::int64_t t,
+                                  std::int64_t h, float epsilon) = 0;
+  virtual void layer_norm_backward(Stream stream, ConstValues normed_grad, ConstValues residual, const float* moments,
+                                   ConstValues weight, ConstValues incoming, Values residual_grad, std::int64_t t,
+                                   std::int64_t h) = 0;
+  virtual void layer_norm_weight_backward(Stream stream, ConstValues normed_grad, ConstValues residual,
+                                          const float* moments, Values weight_grad, Values bias_grad, std::int64_t t,
+                                          std::int64_t h, bool accumulate) = 0;
   // In place on the queries and keys of qkv; rotate-half convention (pairs i, i + d/2).
-  virtual void rope_forward(Stream stream, const RopeShape& shape, float* qkv) = 0;
-  virtual void rope_backward(Stream stream, const RopeShape& shape, float* qkv_grad) = 0;
+  virtual void rope_forward(Stream stream, const RopeShape& shape, Values qkv) = 0;
+  virtual void rope_backward(Stream stream, const RopeShape& shape, Values qkv_grad) = 0;
   // gate_up [t, 2 f]: gate first. activated = gate * sigmoid(gate) * up.
-  virtual void swiglu_forward(Stream stream, const float* gate_up, float* activated, std::int64_t t,
-                              std::int64_t f) = 0;
-  virtual void swiglu_backward(Stream stream, const float* gate_up, const float* activated_grad, float* gate_up_grad,
+  virtual void swiglu_forward(Stream stream, ConstValues gate_up, Values activated, std::int64_t t, std::int64_t f) = 0;
+  virtual void swiglu_backward(Stream stream, ConstValues gate_up, ConstValues activated_grad, Values gate_up_grad,
                                std::int64_t t, std::int64_t f) = 0;
+  // kernel/gelu.h, element by element.
+  virtual void gelu_forward(Stream stream, ConstValues in, Values activated, std::int64_t elements) = 0;
+  virtual void gelu_backward(Stream stream, ConstValues in, ConstValues activated_grad, Values in_grad,
+                             std::int64_t elements) = 0;
   // statistics [t, 3]: maximum, sum of exp(logit - maximum), target's logit or -inf when the target is not
   // in [first_row, first_row + v).
-  virtual void loss_statistics(Stream stream, const float* logits, const std::int32_t* targets, float* statistics,
+  virtual void loss_statistics(Stream stream, ConstValues logits, const std::int32_t* targets, float* statistics,
                                std::int64_t t, std::int64_t v, std::int64_t first_row) = 0;
   // statistics [parts, t, 3] of all vocabulary slices. Adds the summed loss of the t tokens, in nats, to the
   // fixed-point accumulator loss_sum (norm_sum.h) where not null; turns logits into
   // (softmax - onehot) * scale in place unless scale is 0.
-  virtual void loss_gradient(Stream stream, float* logits, const std::int32_t* targets, const float* statistics,
+  virtual void loss_gradient(Stream stream, Values logits, const std::int32_t* targets, const float* statistics,
                              int parts, std::int64_t t, std::int64_t v, std::int64_t first_row, float scale,
                              std::int64_t* loss_sum) = 0;
   // Adds the sum of squares of `elements` values, in blocks of kNormBlock from the first, to the accumulator.
-  virtual void sum_of_squares(Stream stream, const float* values, std::int64_t elements, std::int64_t* sum) = 0;
-  // gradient is scaled by *clip_scale (device memory, one float) first.
-  virtual void adamw(Stream stream, const AdamW& options, float* parameters, const float* gradients, float* momentum,
-                     float* variance, const float* clip_scale, std::int64_t elements) = 0;
-  // velocity = momentum * velocity + gradient; parameters -= rate * (velocity + decay * parameters).
-  // velocity null: plain SGD.
-  virtual void sgd(Stream stream, float learning_rate, float momentum, float weight_decay, float* parameters,
-                   const float* gradients, float* velocity, const float* clip_scale, std::int64_t elements) = 0;
+  virtual void sum_of_squares(Stream stream, ConstValues values, std::int64_t elements, std::int64_t* sum) = 0;
+  // Updates `master`, the fp32 parameters; `working`, where not null, becomes their rounded copy. gradient is scaled by
+  // *clip_scale (device memory, one float) first.
+  virtual void adamw(Stream stream, const AdamW& options, float* master, Values working, ConstValues gradients,
+                     float* momentum, float* variance, const float* clip_scale, std::int64_t elements) = 0;
+  // velocity = momentum * velocity + gradient; master -= rate * (velocity + decay * master).
+  // velocity null: plain SGD. working as above.
+  virtual void sgd(Stream stream, float learning_rate, float momentum, float weight_decay, float* master,
+                   Values working, ConstValues gradients, float* velocity, const float* clip_scale,
+                   std::int64_t elements) = 0;
   // *scale = min(1, limit / (sqrt(sum) + 1e-6)) from a reduced accumulator; 1 where limit is 0.
   virtual void clip_scale(Stream stream, const std::int64_t* sum, float limit, float* scale) = 0;
   virtual void zero(Stream stream, void* memory, ByteCount bytes) = 0;

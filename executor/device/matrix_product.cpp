@@ -9,24 +9,46 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
+#include "executor/device/element_type.h"
+
 // Of OpenMP's API, declared here: its header comes with the compiler, and clang-tidy's isn't installed.
 extern "C" void omp_set_num_threads(int threads);  // NOLINT(readability-identifier-naming)
 
 namespace trainyard::executor {
 
+namespace {
+
+template <class T>
+void add_to_rows(const MatrixProduct& p, const T* bias) {
+  for (std::int64_t row = 0; row < p.m; ++row) {
+    float* c = (p.c + row * p.c_stride).as<float>();
+    for (std::int64_t column = 0; column < p.n; ++column) {
+      c[column] += load(bias + column);
+    }
+  }
+}
+
+}  // namespace
+
 void multiply(const MatrixProduct& p, MatrixProductCounter& counter) {
+  check(p.a.type == DataType::kFp32 && p.b.type == DataType::kFp32 && p.c.type == DataType::kFp32, "sgemm takes fp32");
   // An OpenMP setting of the calling thread only: the library then works on this thread. Our own pool hands
   // out the tiles.
   omp_set_num_threads(1);
   const dnnl_status_t status =
       dnnl_sgemm(p.transpose == Transpose::kTN ? 'T' : 'N', p.transpose == Transpose::kNT ? 'T' : 'N', p.m, p.n, p.k,
-                 1.0f, p.a, p.a_stride, p.b, p.b_stride, p.accumulate ? 1.0f : 0.0f, p.c, p.c_stride);
+                 1.0f, p.a.as<float>(), p.a_stride, p.b.as<float>(), p.b_stride, p.accumulate ? 1.0f : 0.0f,
+                 p.c.as<float>(), p.c_stride);
   if (status == dnnl_out_of_memory) {
     throw std::bad_alloc();
   }
   if (status != dnnl_success) {
     throw std::runtime_error("oneDNN refused a matrix product of " + std::to_string(p.m) + " x " + std::to_string(p.n) +
                              " x " + std::to_string(p.k));
+  }
+  if (p.bias) {
+    with_element_type(p.bias.type, [&]<class T>(T) { add_to_rows(p, p.bias.as<T>()); });
   }
   counter.add(p);
 }
@@ -62,9 +84,10 @@ MatrixProduct product_tile(const MatrixProduct& whole, const ProductTiling& tili
   MatrixProduct tile = whole;
   tile.m = std::min(tiling.rows, whole.m - row);
   tile.n = std::min(tiling.columns, whole.n - column);
-  tile.a += whole.transpose == Transpose::kTN ? row : row * whole.a_stride;
-  tile.b += whole.transpose == Transpose::kNT ? column * whole.b_stride : column;
-  tile.c += row * whole.c_stride + column;
+  tile.a = whole.a + (whole.transpose == Transpose::kTN ? row : row * whole.a_stride);
+  tile.b = whole.b + (whole.transpose == Transpose::kNT ? column * whole.b_stride : column);
+  tile.c = whole.c + (row * whole.c_stride + column);
+  tile.bias = whole.bias + column;
   return tile;
 }
 

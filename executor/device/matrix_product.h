@@ -1,4 +1,5 @@
-// MatrixProduct: one call to the BLAS, C = A B or C += A B in fp32, on the calling thread alone.
+// MatrixProduct: one call to the BLAS, C = A B (+ bias) or C += A B, on the calling thread alone. multiply() takes
+// fp32; bf16_product.h bf16.
 //
 // The counter adds 2 m n k for every call with the m, n, k that were handed over: it knows nothing of
 // programs or segments.
@@ -21,13 +22,14 @@ namespace trainyard::executor {
 struct MatrixProduct {
   Transpose transpose = Transpose::kNN;
   std::int64_t m = 0, n = 0, k = 0;
-  const float* a = nullptr;
+  ConstValues a;
   std::int64_t a_stride = 0;
-  const float* b = nullptr;
+  ConstValues b;
   std::int64_t b_stride = 0;
-  float* c = nullptr;
+  Values c;
   std::int64_t c_stride = 0;
   bool accumulate = false;
+  ConstValues bias = {};  // [n], added to every row; null: none
 };
 
 class MatrixProductCounter {
@@ -45,7 +47,7 @@ class MatrixProductCounter {
   std::atomic<std::int64_t> products_{0};
 };
 
-// Thread safe. Throws std::runtime_error when the library refuses.
+// A, B and C in fp32, bias in any type. Thread safe. Throws std::runtime_error when the library refuses.
 void multiply(const MatrixProduct& product, MatrixProductCounter& counter);
 
 // C's tiles depend on its shape alone. Cutting costs a single thread about 3 % against one whole call (11

@@ -10,6 +10,8 @@ namespace trainyard::executor {
 
 // 128 KiB of fp32: well above the cost of handing out a tile, and a few operands of it fit the L2 cache.
 constexpr std::int64_t kTileElements = 32768;
+// Columns that one tile of a sum over tokens owns: 1 KiB of a row of fp32, so that a row's part is a few cache lines.
+constexpr std::int64_t kTileColumns = 256;
 
 // work(begin, end) over [0, units), in tiles of `units_per_tile`.
 template <class Work>

@@ -3,8 +3,8 @@
 //   forward   out[i] = table[token[i] - first_row], or 0 when the token's row is elsewhere
 //   backward  table_grad[token[i] - first_row] += out_grad[i]
 //
-// Bytes moved, per token of h: forward 4 h read (0 when the row is elsewhere) + 4 h written; backward
-// 8 h read + 4 h written.
+// Bytes moved, per token of h, in fp32: forward 4 h read (0 when the row is elsewhere) + 4 h written; backward
+// 8 h read + 4 h written. In bf16 half of it, but for a gradient that is kept in fp32.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,14 @@ TRAINYARD_HOST_DEVICE inline std::int64_t embedding_row(std::int32_t token, std:
   return row >= 0 && row < rows ? row : -1;
 }
 
-template <class Group>
-TRAINYARD_HOST_DEVICE inline void embed_forward_row(const Group& group, const float* table, std::int64_t row,
-                                                    float* out, std::int64_t h) {
+// Table and output of one type: copied as they are.
+template <class Group, class T>
+TRAINYARD_HOST_DEVICE inline void embed_forward_row(const Group& group, const T* table, std::int64_t row, T* out,
+                                                    std::int64_t h) {
   if (row < 0) {
-    group.each(h, [&](std::int64_t i) { out[i] = 0.0f; });
+    group.each(h, [&](std::int64_t i) { out[i] = T{}; });
   } else {
-    const float* source = table + row * h;
+    const T* source = table + row * h;
     group.each(h, [&](std::int64_t i) { out[i] = source[i]; });
   }
 }

@@ -5,7 +5,10 @@
 //   SGD with momentum (as PyTorch's, decay decoupled)
 //     u = momentum u + g,  p -= rate (u + decay p)
 //
-// Bytes moved, per element: AdamW 16 read + 12 written; SGD 8 + 4 without velocity, 12 + 8 with it.
+// The parameter is the fp32 one: itself, or the master of a bf16 working copy, which the caller writes from it.
+//
+// Bytes moved, per element: AdamW 16 read + 12 written; SGD 8 + 4 without velocity, 12 + 8 with it; 2 more written for
+// a bf16 working copy, 2 less read for bf16 gradients.
 #pragma once
 
 #include <cmath>

@@ -4,26 +4,27 @@
 //
 //   (a, b) -> (a cos - b sin, b cos + a sin);  backward turns by the opposite angle.
 //
-// Bytes moved, per head and token: 4 d read + 4 d written (the tables stay in cache).
+// Bytes moved, per head and token: 4 d read + 4 d written in fp32, half in bf16 (the tables stay in cache).
 #pragma once
 
 #include <cstdint>
 
+#include "executor/kernel/bfloat16.h"
 #include "executor/kernel/host_device.h"
 
 namespace trainyard::executor {
 
 // In place on one head of one token. direction: 1 forward, -1 backward.
-template <class Group>
-TRAINYARD_HOST_DEVICE inline void rope_head(const Group& group, float* head, const float* cosines, const float* sines,
+template <class Group, class T>
+TRAINYARD_HOST_DEVICE inline void rope_head(const Group& group, T* head, const float* cosines, const float* sines,
                                             std::int64_t half, float direction) {
-  float* second = head + half;
+  T* second = head + half;
   group.each(half, [&](std::int64_t i) {
-    const float a = head[i];
-    const float b = second[i];
+    const float a = load(head + i);
+    const float b = load(second + i);
     const float sine = direction * sines[i];
-    head[i] = a * cosines[i] - b * sine;
-    second[i] = b * cosines[i] + a * sine;
+    store(head + i, a * cosines[i] - b * sine);
+    store(second + i, b * cosines[i] + a * sine);
   });
 }
 

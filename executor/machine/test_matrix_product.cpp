@@ -36,7 +36,7 @@ Seconds best_time(Device& device, const Gemm& gemm, const float* a, const float*
   double best = 1e9;
   for (int i = 0; i < kRepeats; ++i) {
     const auto begin = std::chrono::steady_clock::now();
-    device.matmul(Stream::kCompute, gemm, a, b, c);
+    device.matmul(Stream::kCompute, gemm, a, b, c, {});
     device.synchronize();
     best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   }

@@ -53,7 +53,8 @@ BitFlip parse_flip(const std::string& text) {
 
 std::optional<StateSlice> held(const Program& program, Rank rank, const std::string& tensor) {
   for (const StateSlice& slice : state_slices(program, rank)) {
-    if (slice.name() == tensor) {
+    // A bf16 parameter is written anew from its master in every step: a lasting flip is the master's.
+    if (slice.name() == tensor && program.role_of(rank).buffers[slice.buffer.at()].type == DataType::kFp32) {
       return slice;
     }
   }

@@ -34,15 +34,16 @@ void RankFaults::flip(const BitFlip& flip) {
     return;
   }
   for (const StateSlice& slice : worker_.state()) {
-    if (slice.name() != flip.tensor) {
+    if (slice.name() != flip.tensor || slice.memory.type != DataType::kFp32) {
       continue;
     }
     const ByteCount bytes(static_cast<std::int64_t>(sizeof(float)));
+    const Values at = slice.memory + target.element;
     float value = 0;
-    device_.copy_out(Stream::kCompute, &value, slice.memory + target.element, bytes);
+    device_.copy_out(Stream::kCompute, &value, at.data, bytes);
     device_.synchronize();
     const float flipped = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) ^ (1U << unsigned(target.bit)));
-    device_.copy_in(Stream::kCompute, slice.memory + target.element, &flipped, bytes);
+    device_.copy_in(Stream::kCompute, at.data, &flipped, bytes);
     device_.synchronize();
     fmt::print(stderr, "injected: bit {} of element {} of this rank's {} flipped before step {}: {} became {}\n",
                target.bit, slice.held.begin + target.element, flip.tensor, flip.step, value, flipped);

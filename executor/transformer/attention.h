@@ -12,41 +12,41 @@
 namespace trainyard::executor {
 
 struct AttentionWeights {
-  const float* qkv = nullptr;      // [(a + 2 g) d, h]
-  const float* output = nullptr;   // [h, a d]
+  ConstValues qkv;                 // [(a + 2 g) d, h]
+  ConstValues output;              // [h, a d]
   const float* cosines = nullptr;  // [sequence, d/2], device memory
   const float* sines = nullptr;
 };
 
 struct AttentionForward {
-  const float* normed = nullptr;  // [t, h]
-  float* qkv = nullptr;
-  float* attention = nullptr;
+  ConstValues normed;  // [t, h]
+  Values qkv;
+  Values attention;
   float* log_sum_exp = nullptr;  // [sequences, a, sequence]
-  float* branch = nullptr;
+  Values branch;
 };
 void attention_forward(Device& device, Stream stream, const BlockShape& shape, const AttentionWeights& weights,
                        const AttentionForward& operands);
 
 struct AttentionBackwardInput {
-  const float* branch_grad = nullptr;  // [t, h]
-  const float* qkv = nullptr;
-  const float* attention = nullptr;
+  ConstValues branch_grad;  // [t, h]
+  ConstValues qkv;
+  ConstValues attention;
   const float* log_sum_exp = nullptr;
-  float* attention_grad = nullptr;  // [t, a d]
-  float* qkv_grad = nullptr;        // [t, (a + 2 g) d]
-  float* normed_grad = nullptr;     // [t, h], partial
+  Values attention_grad;  // [t, a d]
+  Values qkv_grad;        // [t, (a + 2 g) d]
+  Values normed_grad;     // [t, h], partial
 };
 void attention_backward_input(Device& device, Stream stream, const BlockShape& shape, const AttentionWeights& weights,
                               const AttentionBackwardInput& operands);
 
 struct AttentionBackwardWeight {
-  const float* branch_grad = nullptr;
-  const float* attention = nullptr;
-  const float* qkv_grad = nullptr;
-  const float* normed = nullptr;
-  float* qkv_weight_grad = nullptr;     // [(a + 2 g) d, h]
-  float* output_weight_grad = nullptr;  // [h, a d]
+  ConstValues branch_grad;
+  ConstValues attention;
+  ConstValues qkv_grad;
+  ConstValues normed;
+  Values qkv_weight_grad;     // [(a + 2 g) d, h]
+  Values output_weight_grad;  // [h, a d]
   bool accumulate = false;
 };
 void attention_backward_weight(Device& device, Stream stream, const BlockShape& shape,

@@ -15,6 +15,7 @@ BlockShape block_shape(const Plan& plan, int tensor_index, std::int64_t query_ti
   shape.feed_forward = local.feed_forward;
   shape.vocabulary = local.vocabulary;
   shape.query_tile = query_tile;
+  shape.type = plan.layout.compute_type;
   shape.epsilon = static_cast<float>(plan.model.norm_epsilon);
   return shape;
 }
@@ -30,31 +31,33 @@ Attention attention_operation(const BlockShape& shape, AttentionPass pass) {
   attention.mask = AttentionMask::kCausal;
   attention.pass = pass;
   attention.query_tile = shape.query_tile;
+  attention.type = shape.type;
   return attention;
 }
 
 namespace {
-Gemm product(std::int64_t m, std::int64_t n, std::int64_t k, Transpose transpose, bool accumulate) {
+Gemm product(std::int64_t m, std::int64_t n, std::int64_t k, DataType type, Transpose transpose, bool accumulate) {
   Gemm gemm;
   gemm.m = m;
   gemm.n = n;
   gemm.k = k;
+  gemm.type = type;
   gemm.transpose = transpose;
   gemm.accumulate = accumulate;
   return gemm;
 }
 }  // namespace
 
-Gemm linear_forward(std::int64_t tokens, std::int64_t out, std::int64_t in) {
-  return product(tokens, out, in, Transpose::kNT, false);
+Gemm linear_forward(const BlockShape& shape, std::int64_t out, std::int64_t in) {
+  return product(shape.tokens, out, in, shape.type, Transpose::kNT, false);
 }
 
-Gemm linear_input_gradient(std::int64_t tokens, std::int64_t out, std::int64_t in) {
-  return product(tokens, in, out, Transpose::kNN, false);
+Gemm linear_input_gradient(const BlockShape& shape, std::int64_t out, std::int64_t in) {
+  return product(shape.tokens, in, out, shape.type, Transpose::kNN, false);
 }
 
-Gemm linear_weight_gradient(std::int64_t tokens, std::int64_t out, std::int64_t in, bool accumulate) {
-  return product(out, in, tokens, Transpose::kTN, accumulate);
+Gemm linear_weight_gradient(const BlockShape& shape, std::int64_t out, std::int64_t in, bool accumulate) {
+  return product(out, in, shape.tokens, shape.type, Transpose::kTN, accumulate);
 }
 
 }  // namespace trainyard::executor

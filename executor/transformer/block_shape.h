@@ -25,7 +25,8 @@ struct BlockShape {
   std::int64_t head_size = 0;
   std::int64_t feed_forward = 0;
   IndexRange vocabulary;
-  std::int64_t query_tile = 0;  // of the attention kernel
+  std::int64_t query_tile = 0;      // of the attention kernel
+  DataType type = DataType::kFp32;  // of activations and weights
   float epsilon = 0;
 
   std::int64_t query_columns() const { return heads * head_size; }
@@ -40,8 +41,8 @@ Attention attention_operation(const BlockShape& shape, AttentionPass pass);
 //   forward          Y[t,out] = X[t,in] W^T
 //   input gradient   X'[t,in] = Y'[t,out] W
 //   weight gradient  W'[out,in] (+)= Y'^T X
-Gemm linear_forward(std::int64_t tokens, std::int64_t out, std::int64_t in);
-Gemm linear_input_gradient(std::int64_t tokens, std::int64_t out, std::int64_t in);
-Gemm linear_weight_gradient(std::int64_t tokens, std::int64_t out, std::int64_t in, bool accumulate);
+Gemm linear_forward(const BlockShape& shape, std::int64_t out, std::int64_t in);
+Gemm linear_input_gradient(const BlockShape& shape, std::int64_t out, std::int64_t in);
+Gemm linear_weight_gradient(const BlockShape& shape, std::int64_t out, std::int64_t in, bool accumulate);
 
 }  // namespace trainyard::executor

@@ -2,17 +2,17 @@
 
 namespace trainyard::executor {
 
-void embedding_forward(Device& device, Stream stream, const BlockShape& shape, const float* table,
-                       const std::int32_t* tokens, float* residual) {
+void embedding_forward(Device& device, Stream stream, const BlockShape& shape, ConstValues table,
+                       const std::int32_t* tokens, Values residual) {
   device.embed_forward(stream, tokens, table, residual, shape.tokens, shape.hidden, shape.vocabulary.begin,
                        shape.vocabulary.size());
 }
 
 void embedding_backward_weight(Device& device, Stream stream, const BlockShape& shape, const std::int32_t* tokens,
-                               const float* residual_grad, float* table_grad, bool accumulate) {
+                               ConstValues residual_grad, Values table_grad, bool accumulate) {
   if (!accumulate) {
     const std::int64_t elements = shape.vocabulary.size() * shape.hidden;
-    device.zero(stream, table_grad, ByteCount(elements * size_of(DataType::kFp32)));
+    device.zero(stream, table_grad.data, ByteCount(elements * size_of(table_grad.type)));
   }
   device.embed_backward(stream, tokens, residual_grad, table_grad, shape.tokens, shape.hidden, shape.vocabulary.begin,
                         shape.vocabulary.size());

@@ -8,11 +8,11 @@
 namespace trainyard::executor {
 
 // table [v, h]
-void embedding_forward(Device& device, Stream stream, const BlockShape& shape, const float* table,
-                       const std::int32_t* tokens, float* residual);
+void embedding_forward(Device& device, Stream stream, const BlockShape& shape, ConstValues table,
+                       const std::int32_t* tokens, Values residual);
 
 // table_grad [v, h] (+)= ; residual_grad [t, h]
 void embedding_backward_weight(Device& device, Stream stream, const BlockShape& shape, const std::int32_t* tokens,
-                               const float* residual_grad, float* table_grad, bool accumulate);
+                               ConstValues residual_grad, Values table_grad, bool accumulate);
 
 }  // namespace trainyard::executor

@@ -14,18 +14,18 @@
 
 namespace trainyard::executor {
 
-void head_forward(Device& device, Stream stream, const BlockShape& shape, const float* weight, const float* normed,
-                  const std::int32_t* targets, float* logits, float* statistics);
+void head_forward(Device& device, Stream stream, const BlockShape& shape, ConstValues weight, ConstValues normed,
+                  const std::int32_t* targets, Values logits, float* statistics);
 
 // normed_grad [t, h], partial over tensor-parallel ranks.
-void head_backward_input(Device& device, Stream stream, const BlockShape& shape, const float* weight,
-                         const float* logits_grad, float* normed_grad);
+void head_backward_input(Device& device, Stream stream, const BlockShape& shape, ConstValues weight,
+                         ConstValues logits_grad, Values normed_grad);
 
-void head_backward_weight(Device& device, Stream stream, const BlockShape& shape, const float* logits_grad,
-                          const float* normed, float* weight_grad, bool accumulate);
+void head_backward_weight(Device& device, Stream stream, const BlockShape& shape, ConstValues logits_grad,
+                          ConstValues normed, Values weight_grad, bool accumulate);
 
 struct LossOperands {
-  float* logits = nullptr;  // turned into their gradient unless scale is 0
+  Values logits;  // turned into their gradient unless scale is 0
   const std::int32_t* targets = nullptr;
   const float* statistics = nullptr;  // [parts, t, 3]
   int parts = 1;

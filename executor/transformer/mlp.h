@@ -11,36 +11,36 @@
 namespace trainyard::executor {
 
 struct MlpWeights {
-  const float* gate_up = nullptr;  // [2 f, h]
-  const float* down = nullptr;     // [h, f]
+  ConstValues gate_up;  // [2 f, h]
+  ConstValues down;     // [h, f]
 };
 
 struct MlpForward {
-  const float* normed = nullptr;  // [t, h]
-  float* gate_up = nullptr;
-  float* activated = nullptr;
-  float* branch = nullptr;
+  ConstValues normed;  // [t, h]
+  Values gate_up;
+  Values activated;
+  Values branch;
 };
 void mlp_forward(Device& device, Stream stream, const BlockShape& shape, const MlpWeights& weights,
                  const MlpForward& operands);
 
 struct MlpBackwardInput {
-  const float* branch_grad = nullptr;  // [t, h]
-  const float* gate_up = nullptr;
-  float* activated_grad = nullptr;  // [t, f]
-  float* gate_up_grad = nullptr;    // [t, 2 f]
-  float* normed_grad = nullptr;     // [t, h], partial
+  ConstValues branch_grad;  // [t, h]
+  ConstValues gate_up;
+  Values activated_grad;  // [t, f]
+  Values gate_up_grad;    // [t, 2 f]
+  Values normed_grad;     // [t, h], partial
 };
 void mlp_backward_input(Device& device, Stream stream, const BlockShape& shape, const MlpWeights& weights,
                         const MlpBackwardInput& operands);
 
 struct MlpBackwardWeight {
-  const float* branch_grad = nullptr;
-  const float* activated = nullptr;
-  const float* gate_up_grad = nullptr;
-  const float* normed = nullptr;
-  float* gate_up_weight_grad = nullptr;  // [2 f, h]
-  float* down_weight_grad = nullptr;     // [h, f]
+  ConstValues branch_grad;
+  ConstValues activated;
+  ConstValues gate_up_grad;
+  ConstValues normed;
+  Values gate_up_weight_grad;  // [2 f, h]
+  Values down_weight_grad;     // [h, f]
   bool accumulate = false;
 };
 void mlp_backward_weight(Device& device, Stream stream, const BlockShape& shape, const MlpBackwardWeight& operands);

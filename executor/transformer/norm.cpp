@@ -12,13 +12,13 @@ void norm_backward_input(Device& device, Stream stream, const BlockShape& shape,
                        operands.incoming, operands.residual_grad, shape.tokens, shape.hidden);
 }
 
-void norm_backward_weight(Device& device, Stream stream, const BlockShape& shape, const float* normed_grad,
-                          const float* residual, const float* rstd, float* weight_grad, bool accumulate) {
+void norm_backward_weight(Device& device, Stream stream, const BlockShape& shape, ConstValues normed_grad,
+                          ConstValues residual, const float* rstd, Values weight_grad, bool accumulate) {
   device.norm_weight_backward(stream, normed_grad, residual, rstd, weight_grad, shape.tokens, shape.hidden, accumulate);
 }
 
-void residual_forward(Device& device, Stream stream, const BlockShape& shape, const float* residual,
-                      const float* branch, float* sum) {
+void residual_forward(Device& device, Stream stream, const BlockShape& shape, ConstValues residual, ConstValues branch,
+                      Values sum) {
   device.add(stream, residual, branch, sum, shape.tokens * shape.hidden);
 }
 

@@ -12,30 +12,30 @@
 namespace trainyard::executor {
 
 struct NormForward {
-  const float* residual = nullptr;
-  const float* branch = nullptr;  // null: nothing to add, sum isn't written
-  const float* weight = nullptr;
-  float* sum = nullptr;
-  float* normed = nullptr;
+  ConstValues residual;
+  ConstValues branch;  // null: nothing to add, sum isn't written
+  ConstValues weight;
+  Values sum;
+  Values normed;
   float* rstd = nullptr;
 };
 void norm_forward(Device& device, Stream stream, const BlockShape& shape, const NormForward& operands);
 
 struct NormBackward {
-  const float* normed_grad = nullptr;
-  const float* residual = nullptr;
+  ConstValues normed_grad;
+  ConstValues residual;
   const float* rstd = nullptr;
-  const float* weight = nullptr;
-  const float* incoming = nullptr;  // gradient of the residual stream from later layers; null: none
-  float* residual_grad = nullptr;   // may be incoming
+  ConstValues weight;
+  ConstValues incoming;  // gradient of the residual stream from later layers; null: none
+  Values residual_grad;  // may be incoming
 };
 void norm_backward_input(Device& device, Stream stream, const BlockShape& shape, const NormBackward& operands);
 
-void norm_backward_weight(Device& device, Stream stream, const BlockShape& shape, const float* normed_grad,
-                          const float* residual, const float* rstd, float* weight_grad, bool accumulate);
+void norm_backward_weight(Device& device, Stream stream, const BlockShape& shape, ConstValues normed_grad,
+                          ConstValues residual, const float* rstd, Values weight_grad, bool accumulate);
 
 // sum = residual + branch, at the end of a chunk.
-void residual_forward(Device& device, Stream stream, const BlockShape& shape, const float* residual,
-                      const float* branch, float* sum);
+void residual_forward(Device& device, Stream stream, const BlockShape& shape, ConstValues residual, ConstValues branch,
+                      Values sum);
 
 }  // namespace trainyard::executor

@@ -55,10 +55,16 @@ T* address(const BindingContext& context, std::optional<BufferId> id) {
   return id ? reinterpret_cast<T*>(context.addresses[id->at()]) : nullptr;
 }
 
+Values values(const BindingContext& context, BufferId id) {
+  return {context.addresses[id.at()], context.role.buffers[id.at()].type};
+}
+
 struct UpdateOperands {
-  float* parameters = nullptr;       // of the bucket
-  const float* gradients = nullptr;  // of the bucket
-  float* momentum = nullptr;         // of what is owned
+  Values parameters;      // of the bucket
+  ConstValues gradients;  // of the bucket
+  // Of what is owned.
+  float* master = nullptr;  // null: the parameters are fp32 themselves
+  float* momentum = nullptr;
   float* variance = nullptr;
   IndexRange owned;
 };
@@ -68,14 +74,17 @@ void update(Device& device, Stream stream, const Training& training, const StepS
   const std::int64_t first = range.elements.begin;
   const std::int64_t in_shard = first - operands.owned.begin;
   float* momentum = operands.momentum == nullptr ? nullptr : operands.momentum + in_shard;
+  const Values parameters = operands.parameters + first;
+  float* master = operands.master == nullptr ? parameters.as<float>() : operands.master + in_shard;
+  const Values working = operands.master == nullptr ? Values() : parameters;
   if (training.optimizer == OptimizerKind::kAdamW) {
-    device.adamw(stream, adamw_options(training, settings, range.decay), operands.parameters + first,
-                 operands.gradients + first, momentum, operands.variance + in_shard, clip_scale, range.elements.size());
+    device.adamw(stream, adamw_options(training, settings, range.decay), master, working, operands.gradients + first,
+                 momentum, operands.variance + in_shard, clip_scale, range.elements.size());
     return;
   }
   const double decay = range.decay ? training.weight_decay : 0.0;
   device.sgd(stream, static_cast<float>(settings.learning_rate), static_cast<float>(training.momentum),
-             static_cast<float>(decay), operands.parameters + first, operands.gradients + first, momentum, clip_scale,
+             static_cast<float>(decay), master, working, operands.gradients + first, momentum, clip_scale,
              range.elements.size());
 }
 
@@ -96,7 +105,7 @@ AdamW adamw_options(const Training& training, const StepSettings& settings, bool
 
 Action bind_gradient_norm(const BindingContext& context, const Instruction& instruction) {
   const Bucket& bucket = bucket_of(context, instruction);
-  const auto* gradients = address<const float>(context, bucket.gradients_buffer);
+  const ConstValues gradients = values(context, bucket.gradients_buffer);
   auto* sums = address<std::int64_t>(context, find_written(context.role, instruction, BufferContent::kSums));
   check(sums != nullptr, "a gradient norm writes the sums");
   std::vector<IndexRange> counted;
@@ -120,8 +129,11 @@ Action bind_optimizer(const BindingContext& context, const Instruction& instruct
   const Bucket& bucket = bucket_of(context, instruction);
   const bool sharded = plan.layout.zero_stage >= 1;
   UpdateOperands operands;
-  operands.parameters = address<float>(context, bucket.parameters_buffer);
-  operands.gradients = address<const float>(context, bucket.gradients_buffer);
+  operands.parameters = values(context, bucket.parameters_buffer);
+  operands.gradients = values(context, bucket.gradients_buffer);
+  operands.master = address<float>(context, find_written(context.role, instruction, BufferContent::kMaster));
+  check(operands.master != nullptr || operands.parameters.type == DataType::kFp32,
+        "parameters below fp32 have a master copy");
   operands.momentum = address<float>(context, find_written(context.role, instruction, BufferContent::kMomentum));
   operands.variance = address<float>(context, find_written(context.role, instruction, BufferContent::kVariance));
   operands.owned = sharded ? share(context, bucket) : IndexRange{0, bucket.elements};

@@ -14,62 +14,53 @@ namespace trainyard::executor {
 
 namespace {
 
-// The buffer with this content that the instruction reads (writes); null where it has none.
-template <class T>
-T* read_address(const BindingContext& context, const Instruction& instruction, BufferContent content) {
-  const auto id = find_read(context.role, instruction, content);
-  return id ? reinterpret_cast<T*>(context.addresses[id->at()]) : nullptr;
-}
-
-template <class T>
-T* written_address(const BindingContext& context, const Instruction& instruction, BufferContent content) {
-  const auto id = find_written(context.role, instruction, content);
-  return id ? reinterpret_cast<T*>(context.addresses[id->at()]) : nullptr;
-}
-
 // Operand lookup for one instruction. Missing operands are bugs unless asked for as optional.
 class Operands {
  public:
   Operands(const BindingContext& context, const Instruction& instruction)
       : context_(context), instruction_(instruction) {}
 
-  const float* read(BufferContent content) const {
-    return required(read_address<const float>(context_, instruction_, content));
+  ConstValues read(BufferContent content) const { return required(read_or_null(content)); }
+  ConstValues read_or_null(BufferContent content) const { return at(find_read(context_.role, instruction_, content)); }
+  Values written(BufferContent content) const {
+    return required(at(find_written(context_.role, instruction_, content)));
   }
-  const float* read_or_null(BufferContent content) const {
-    return read_address<const float>(context_, instruction_, content);
-  }
-  float* written(BufferContent content) const {
-    return required(written_address<float>(context_, instruction_, content));
-  }
-  float* written_or_null(BufferContent content) const {
-    return written_address<float>(context_, instruction_, content);
+  // Statistics: fp32.
+  const float* read_floats(BufferContent content) const { return floats(read(content)).as<float>(); }
+  float* written_floats(BufferContent content) const {
+    const Values values = written(content);
+    floats(values);
+    return values.as<float>();
   }
   // Of this instruction's micro-batch.
   const std::int32_t* tokens(BufferContent content) const {
-    const auto* all = required(read_address<const std::int32_t>(context_, instruction_, content));
+    const auto* all = read(content).as<std::int32_t>();
     check(instruction_.microbatch.has_value(), "work on tokens belongs to a micro-batch");
     return all + *instruction_.microbatch * context_.shape.tokens;
   }
-  std::int64_t* loss_sum() const {
-    return required(written_address<std::int64_t>(context_, instruction_, BufferContent::kSums)) + kSumWords;
-  }
-  const float* weight(ParameterKind kind) const {
+  std::int64_t* loss_sum() const { return written(BufferContent::kSums).as<std::int64_t>() + kSumWords; }
+  ConstValues weight(ParameterKind kind) const {
     const ParameterPlace place = find(kind);
     return at(place.bucket->parameters_buffer) + place.parameter->offset;
   }
-  float* gradient(ParameterKind kind) const {
+  Values gradient(ParameterKind kind) const {
     const ParameterPlace place = find(kind);
     return at(place.bucket->gradients_buffer) + place.parameter->offset;
   }
 
  private:
   template <class T>
-  static T* required(T* address) {
-    check(address != nullptr, "an instruction has the operands of its segment");
-    return address;
+  static T required(T values) {
+    check(static_cast<bool>(values), "an instruction has the operands of its segment");
+    return values;
   }
-  float* at(BufferId id) const { return reinterpret_cast<float*>(context_.addresses[id.at()]); }
+  static ConstValues floats(ConstValues values) {
+    check(values.type == DataType::kFp32, "statistics are fp32");
+    return values;
+  }
+  Values at(std::optional<BufferId> id) const {
+    return id ? Values(context_.addresses[id->at()], context_.role.buffers[id->at()].type) : Values();
+  }
   ParameterPlace find(ParameterKind kind) const {
     const bool in_layer =
         kind != ParameterKind::kEmbedding && kind != ParameterKind::kFinalNorm && kind != ParameterKind::kHead;
@@ -87,13 +78,13 @@ Action bind_embedding(const BindingContext& context, const Instruction& instruct
   const BlockShape shape = context.shape;
   const std::int32_t* tokens = operands.tokens(BufferContent::kTokens);
   if (pass == Pass::kForward) {
-    const float* table = operands.weight(ParameterKind::kEmbedding);
-    float* residual = operands.written(BufferContent::kResidual);
+    const ConstValues table = operands.weight(ParameterKind::kEmbedding);
+    const Values residual = operands.written(BufferContent::kResidual);
     return [=](const StepSettings&) { embedding_forward(*device, stream, shape, table, tokens, residual); };
   }
   check(pass == Pass::kBackwardWeight, "tokens have no gradient");
-  const float* residual_grad = operands.read(BufferContent::kResidualGrad);
-  float* table_grad = operands.gradient(ParameterKind::kEmbedding);
+  const ConstValues residual_grad = operands.read(BufferContent::kResidualGrad);
+  const Values table_grad = operands.gradient(ParameterKind::kEmbedding);
   const bool accumulate = instruction.accumulate;
   return [=](const StepSettings&) {
     embedding_backward_weight(*device, stream, shape, tokens, residual_grad, table_grad, accumulate);
@@ -109,24 +100,24 @@ Action bind_norm(const BindingContext& context, const Instruction& instruction, 
   if (pass == Pass::kForward) {
     NormForward forward;
     forward.residual = operands.read(BufferContent::kResidual);
-    forward.branch = segment.adds_branch ? operands.read(BufferContent::kBranch) : nullptr;
+    forward.branch = segment.adds_branch ? operands.read(BufferContent::kBranch) : ConstValues();
     forward.weight = operands.weight(kind);
-    forward.sum = segment.adds_branch ? operands.written(BufferContent::kResidual) : nullptr;
+    forward.sum = segment.adds_branch ? operands.written(BufferContent::kResidual) : Values();
     forward.normed = operands.written(BufferContent::kNormed);
-    forward.rstd = operands.written(BufferContent::kRstd);
+    forward.rstd = operands.written_floats(BufferContent::kRstd);
     return [=](const StepSettings&) { norm_forward(*device, stream, shape, forward); };
   }
   NormBackward backward;
   backward.normed_grad = operands.read(BufferContent::kNormedGrad);
   backward.residual = operands.read(BufferContent::kResidual);
-  backward.rstd = operands.read(BufferContent::kRstd);
+  backward.rstd = operands.read_floats(BufferContent::kRstd);
   if (pass == Pass::kBackwardInput) {
     backward.weight = operands.weight(kind);
     backward.incoming = operands.read_or_null(BufferContent::kResidualGrad);
     backward.residual_grad = operands.written(BufferContent::kResidualGrad);
     return [=](const StepSettings&) { norm_backward_input(*device, stream, shape, backward); };
   }
-  float* weight_grad = operands.gradient(kind);
+  const Values weight_grad = operands.gradient(kind);
   const bool accumulate = instruction.accumulate;
   return [=](const StepSettings&) {
     norm_backward_weight(*device, stream, shape, backward.normed_grad, backward.residual, backward.rstd, weight_grad,
@@ -146,7 +137,7 @@ Action bind_attention(const BindingContext& context, const Instruction& instruct
     forward.normed = operands.read(BufferContent::kNormed);
     forward.qkv = operands.written(BufferContent::kQkv);
     forward.attention = operands.written(BufferContent::kAttention);
-    forward.log_sum_exp = operands.written(BufferContent::kLogSumExp);
+    forward.log_sum_exp = operands.written_floats(BufferContent::kLogSumExp);
     forward.branch = operands.written(BufferContent::kBranch);
     return [=](const StepSettings&) { attention_forward(*device, stream, shape, weights, forward); };
   }
@@ -155,7 +146,7 @@ Action bind_attention(const BindingContext& context, const Instruction& instruct
     backward.branch_grad = operands.read(BufferContent::kResidualGrad);
     backward.qkv = operands.read(BufferContent::kQkv);
     backward.attention = operands.read(BufferContent::kAttention);
-    backward.log_sum_exp = operands.read(BufferContent::kLogSumExp);
+    backward.log_sum_exp = operands.read_floats(BufferContent::kLogSumExp);
     backward.attention_grad = operands.written(BufferContent::kAttentionGrad);
     backward.qkv_grad = operands.written(BufferContent::kQkvGrad);
     backward.normed_grad = operands.written(BufferContent::kNormedGrad);
@@ -212,9 +203,9 @@ Action bind_residual(const BindingContext& context, const Instruction& instructi
   Device* device = &context.device;
   const Stream stream = instruction.stream;
   const BlockShape shape = context.shape;
-  const float* residual = operands.read(BufferContent::kResidual);
-  const float* branch = operands.read(BufferContent::kBranch);
-  float* sum = operands.written(BufferContent::kResidual);
+  const ConstValues residual = operands.read(BufferContent::kResidual);
+  const ConstValues branch = operands.read(BufferContent::kBranch);
+  const Values sum = operands.written(BufferContent::kResidual);
   return [=](const StepSettings&) { residual_forward(*device, stream, shape, residual, branch, sum); };
 }
 
@@ -224,23 +215,24 @@ Action bind_head(const BindingContext& context, const Instruction& instruction, 
   const Stream stream = instruction.stream;
   const BlockShape shape = context.shape;
   if (pass == Pass::kForward) {
-    const float* weight = operands.weight(ParameterKind::kHead);
-    const float* normed = operands.read(BufferContent::kNormed);
+    const ConstValues weight = operands.weight(ParameterKind::kHead);
+    const ConstValues normed = operands.read(BufferContent::kNormed);
     const std::int32_t* targets = operands.tokens(BufferContent::kTargets);
-    float* logits = operands.written(BufferContent::kLogits);
+    const Values logits = operands.written(BufferContent::kLogits);
     // [tp, t, 3]: this rank's part.
-    float* statistics = operands.written(BufferContent::kStatistics) + context.coordinates.tensor * shape.tokens * 3;
+    float* statistics =
+        operands.written_floats(BufferContent::kStatistics) + context.coordinates.tensor * shape.tokens * 3;
     return
         [=](const StepSettings&) { head_forward(*device, stream, shape, weight, normed, targets, logits, statistics); };
   }
-  const float* logits_grad = operands.read(BufferContent::kLogits);
+  const ConstValues logits_grad = operands.read(BufferContent::kLogits);
   if (pass == Pass::kBackwardInput) {
-    const float* weight = operands.weight(ParameterKind::kHead);
-    float* normed_grad = operands.written(BufferContent::kNormedGrad);
+    const ConstValues weight = operands.weight(ParameterKind::kHead);
+    const Values normed_grad = operands.written(BufferContent::kNormedGrad);
     return [=](const StepSettings&) { head_backward_input(*device, stream, shape, weight, logits_grad, normed_grad); };
   }
-  const float* normed = operands.read(BufferContent::kNormed);
-  float* weight_grad = operands.gradient(ParameterKind::kHead);
+  const ConstValues normed = operands.read(BufferContent::kNormed);
+  const Values weight_grad = operands.gradient(ParameterKind::kHead);
   const bool accumulate = instruction.accumulate;
   return [=](const StepSettings&) {
     head_backward_weight(*device, stream, shape, logits_grad, normed, weight_grad, accumulate);
@@ -256,7 +248,7 @@ Action bind_loss(const BindingContext& context, const Instruction& instruction, 
   LossOperands bound;
   bound.logits = operands.written(BufferContent::kLogits);
   bound.targets = operands.tokens(BufferContent::kTargets);
-  bound.statistics = operands.read(BufferContent::kStatistics);
+  bound.statistics = operands.read_floats(BufferContent::kStatistics);
   bound.parts = context.tensor_size;
   bound.loss_sum = context.coordinates.tensor == 0 ? operands.loss_sum() : nullptr;
   return [=](const StepSettings& settings) {

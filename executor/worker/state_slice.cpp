@@ -22,29 +22,23 @@ IndexRange intersection(IndexRange a, IndexRange b) {
   return {begin, std::clamp(b.end, begin, a.end)};
 }
 
-const Buffer* moment_of(const Role& role, const Bucket& bucket, BufferContent content) {
-  for (const Buffer& buffer : role.buffers) {
-    if (buffer.persistent && buffer.content == content && buffer.bucket == bucket.id) {
-      return &buffer;
-    }
-  }
-  return nullptr;
-}
-
 // Where a bucket's state lies. A buffer that is shorter than the bucket holds the owned share.
 std::vector<Place> places(const Role& role, const Bucket& bucket, IndexRange owned) {
   std::vector<Place> result;
   const auto add = [&](StateKind kind, const Buffer& buffer) {
-    check(buffer.type == DataType::kFp32, "state is fp32");
+    check(kind == StateKind::kParameter || buffer.type == DataType::kFp32, "optimizer state is fp32");
     const bool whole = buffer.elements == bucket.elements;
     check(whole || buffer.elements == owned.size(), "a buffer holds a bucket or the owned share of it");
     result.push_back({kind, buffer.id, whole ? IndexRange{0, bucket.elements} : owned});
   };
   add(StateKind::kParameter, role.buffers[bucket.parameters_buffer.at()]);
-  if (const Buffer* momentum = moment_of(role, bucket, BufferContent::kMomentum)) {
+  if (const Buffer* master = find_persistent(role, BufferContent::kMaster, bucket.id)) {
+    add(StateKind::kMaster, *master);
+  }
+  if (const Buffer* momentum = find_persistent(role, BufferContent::kMomentum, bucket.id)) {
     add(StateKind::kMomentum, *momentum);
   }
-  if (const Buffer* variance = moment_of(role, bucket, BufferContent::kVariance)) {
+  if (const Buffer* variance = find_persistent(role, BufferContent::kVariance, bucket.id)) {
     add(StateKind::kVariance, *variance);
   }
   return result;
@@ -52,9 +46,19 @@ std::vector<Place> places(const Role& role, const Bucket& bucket, IndexRange own
 
 }  // namespace
 
+const Buffer* find_persistent(const Role& role, BufferContent content, BucketId bucket) {
+  for (const Buffer& buffer : role.buffers) {
+    if (buffer.persistent && buffer.content == content && buffer.bucket == bucket) {
+      return &buffer;
+    }
+  }
+  return nullptr;
+}
+
 std::string StateSlice::name() const {
   switch (kind) {
     case StateKind::kParameter:
+    case StateKind::kMaster:
       return parameter.name;
     case StateKind::kMomentum:
       return parameter.name + "/momentum";
@@ -75,7 +79,9 @@ std::vector<StateSlice> state_slices(const Program& program, Rank rank) {
       for (const BucketParameter& placed : bucket.parameters) {
         const IndexRange whole{placed.offset, placed.offset + placed.elements};
         const IndexRange held = intersection(whole, place.part);
-        const bool saves = !placed.tensor_replicated || coordinates.tensor == 0;
+        const bool rounded = place.kind == StateKind::kParameter &&
+                             role.buffers[place.buffer.at()].type != DataType::kFp32;  // its master is saved
+        const bool saves = !rounded && (!placed.tensor_replicated || coordinates.tensor == 0);
         const IndexRange saved = saves ? intersection(held, owned) : IndexRange{held.begin, held.begin};
         if (held.size() > 0) {
           slices.push_back({.kind = place.kind,

@@ -13,10 +13,13 @@
 #include "core/layout/shard_spec.h"
 #include "core/model/parameter.h"
 #include "core/program/program.h"
+#include "executor/device/values.h"
 
 namespace trainyard::executor {
 
-enum class StateKind : std::uint8_t { kParameter, kMomentum, kVariance };
+// kMaster: the fp32 copy of narrower parameters. It is saved under the parameter's name in the parameter's place, which
+// are its rounded values: a checkpoint is the same whatever the working copy's type.
+enum class StateKind : std::uint8_t { kParameter, kMomentum, kVariance, kMaster };
 
 struct StateSlice {
   StateKind kind = StateKind::kParameter;
@@ -27,10 +30,13 @@ struct StateSlice {
   IndexRange saved;
   BufferId buffer;
   std::int64_t offset = 0;  // of held.begin, in the buffer's elements
-  float* memory = nullptr;  // of held.begin; Worker::state() fills it in
+  Values memory;            // of held.begin; Worker::state() fills it in. What is saved is fp32
 
   std::string name() const;  // "NAME", "NAME/momentum", "NAME/variance"
 };
+
+// The buffer that lives from step to step with this content of a bucket; null where there is none.
+const Buffer* find_persistent(const Role& role, BufferContent content, BucketId bucket);
 
 // Everything that a rank holds; slices of which it holds nothing are left out. Without addresses.
 std::vector<StateSlice> state_slices(const Program& program, Rank rank);

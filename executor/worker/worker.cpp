@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/program/norm_sum.h"
 #include "executor/worker/device_constants.h"
+#include "executor/worker/float_transfer.h"
 #include "executor/worker/interpreter.h"
 #include "executor/worker/rank_memory.h"
 
@@ -55,6 +56,10 @@ Volumes difference(const DeviceCounters& device, const DeviceCounters& device_be
   return volumes;
 }
 
+Values buffer_values(const Role& role, const RankMemory& memory, BufferId id) {
+  return {memory.addresses()[id.at()], role.buffers[id.at()].type};
+}
+
 ByteCount bytes_of(std::span<const std::int32_t> tokens) {
   return ByteCount(static_cast<std::int64_t>(tokens.size_bytes()));
 }
@@ -85,6 +90,11 @@ double Worker::tokens_per_step() const {
   return static_cast<double>(plan_.layout.sequences_per_step() * plan_.training.sequence);
 }
 
+IndexRange Worker::owned(const Bucket& bucket) const {
+  const auto data = static_cast<std::size_t>(coordinates_.data);
+  return {bucket.boundaries[data], bucket.boundaries[data + 1]};
+}
+
 void Worker::set_parameters(const WeightSource& source) {
   for (const Bucket& bucket : role().buckets) {
     std::vector<float> values(static_cast<std::size_t>(bucket.elements));
@@ -92,9 +102,11 @@ void Worker::set_parameters(const WeightSource& source) {
       const std::span<float> slice(values.data() + placed.offset, static_cast<std::size_t>(placed.elements));
       source(placed.parameter, local_ranges(placed.shard, program_.mesh, coordinates_), slice);
     }
-    device_.copy_in(Stream::kCompute, memory_->addresses()[bucket.parameters_buffer.at()], values.data(),
-                    ByteCount(bucket.elements * size_of(DataType::kFp32)));
-    device_.synchronize();
+    write_floats(device_, buffer_values(role(), *memory_, bucket.parameters_buffer), values.data(), bucket.elements);
+    if (const Buffer* master = find_persistent(role(), BufferContent::kMaster, bucket.id)) {
+      const std::int64_t first = master->elements == bucket.elements ? 0 : owned(bucket).begin;
+      write_floats(device_, buffer_values(role(), *memory_, master->id), values.data() + first, master->elements);
+    }
   }
 }
 
@@ -166,31 +178,26 @@ std::vector<float> Worker::evaluated_logits() {
                                  [](const Buffer& buffer) { return buffer.content == BufferContent::kLogits; });
   std::vector<float> logits(last == buffers.rend() ? 0 : static_cast<std::size_t>(last->elements));
   if (!logits.empty()) {
-    device_.copy_out(Stream::kCompute, logits.data(), evaluation_->addresses[last->id.at()], last->bytes);
-    device_.synchronize();
+    read_floats(device_, ConstValues(evaluation_->addresses[last->id.at()], last->type), logits.data(), last->elements);
   }
   return logits;
 }
 
 std::vector<TensorSlice> Worker::slices(bool gradients) {
   const bool sharded = gradients && plan_.layout.zero_stage >= 1;
-  const auto data = static_cast<std::size_t>(coordinates_.data);
   std::vector<TensorSlice> result;
   for (const Bucket& bucket : role().buckets) {
-    const IndexRange owned =
-        sharded ? IndexRange{bucket.boundaries[data], bucket.boundaries[data + 1]} : IndexRange{0, bucket.elements};
+    const IndexRange held = sharded ? owned(bucket) : IndexRange{0, bucket.elements};
     const BufferId buffer = gradients ? bucket.gradients_buffer : bucket.parameters_buffer;
-    const auto* values = reinterpret_cast<const float*>(memory_->addresses()[buffer.at()]);
+    const ConstValues values = buffer_values(role(), *memory_, buffer);
     for (const BucketParameter& placed : bucket.parameters) {
-      const std::int64_t begin = std::clamp(owned.begin - placed.offset, std::int64_t{0}, placed.elements);
-      const std::int64_t end = std::clamp(owned.end - placed.offset, begin, placed.elements);
+      const std::int64_t begin = std::clamp(held.begin - placed.offset, std::int64_t{0}, placed.elements);
+      const std::int64_t end = std::clamp(held.end - placed.offset, begin, placed.elements);
       TensorSlice slice{.parameter = placed.parameter,
                         .ranges = local_ranges(placed.shard, program_.mesh, coordinates_),
                         .flat = {begin, end},
                         .values = std::vector<float>(static_cast<std::size_t>(end - begin))};
-      device_.copy_out(Stream::kCompute, slice.values.data(), values + placed.offset + begin,
-                       ByteCount((end - begin) * size_of(DataType::kFp32)));
-      device_.synchronize();
+      read_floats(device_, values + (placed.offset + begin), slice.values.data(), end - begin);
       result.push_back(std::move(slice));
     }
   }
@@ -200,7 +207,7 @@ std::vector<TensorSlice> Worker::slices(bool gradients) {
 std::vector<StateSlice> Worker::state() const {
   std::vector<StateSlice> slices = state_slices(program_, communicator_.rank());
   for (StateSlice& slice : slices) {
-    slice.memory = reinterpret_cast<float*>(memory_->addresses()[slice.buffer.at()]) + slice.offset;
+    slice.memory = buffer_values(role(), *memory_, slice.buffer) + slice.offset;
   }
   return slices;
 }

@@ -68,6 +68,7 @@ class Worker {
   void fill_tokens(const Bound& bound, const StepTokens& tokens);
   std::vector<TensorSlice> slices(bool gradients);
   double tokens_per_step() const;
+  IndexRange owned(const Bucket& bucket) const;  // this rank's share of it
 
   Plan plan_;
   Device& device_;

@@ -23,11 +23,11 @@ void expect_product(Transpose transpose, std::int64_t m, std::int64_t n, std::in
   DeviceArrays device;
   const float *da = device.upload(a), *db = device.upload(b);
   float* c = device.unwritten(m * n);
-  device->matmul(Stream::kCompute, product(transpose, m, n, k), da, db, c);
+  device->matmul(Stream::kCompute, product(transpose, m, n, k), da, db, c, {});
   // A sum of k products of unit normals has deviation sqrt(k); rounding errors add up likewise.
   expect_close(device.download(c, m * n), expected, 1e-5, 1e-6 * std::sqrt(static_cast<double>(k)) * 4);
   float* sum = device.upload(before);
-  device->matmul(Stream::kCompute, product(transpose, m, n, k, true), da, db, sum);
+  device->matmul(Stream::kCompute, product(transpose, m, n, k, true), da, db, sum, {});
   for (std::size_t i = 0; i < expected.size(); ++i) {
     expected[i] += before[i];
   }
@@ -64,7 +64,7 @@ TEST(Matmul, CountsTwoMnkAtTheCall) {
   DeviceArrays device;
   const float *a = device.upload(normal_values(64 * 8, 1)), *b = device.upload(normal_values(8 * 2048, 2));
   float* c = device.unwritten(64 * 2048);
-  device->matmul(Stream::kCompute, product(Transpose::kNN, 64, 2048, 8), a, b, c);
+  device->matmul(Stream::kCompute, product(Transpose::kNN, 64, 2048, 8), a, b, c, {});
   device->synchronize();
   EXPECT_EQ(device->counters().flops, flops(Operation(product(Transpose::kNN, 64, 2048, 8))));
   EXPECT_EQ(device->counters().flops.value(), 2 * 64 * 2048 * 8);
@@ -77,7 +77,7 @@ TEST(Matmul, ThreadsDoNotChangeABit) {
     DeviceArrays device(threads);
     const float *a = device.upload(normal_values(m * k, 1)), *b = device.upload(normal_values(k * n, 2));
     float* c = device.unwritten(m * n);
-    device->matmul(Stream::kCompute, product(Transpose::kNT, m, n, k), a, b, c);
+    device->matmul(Stream::kCompute, product(Transpose::kNT, m, n, k), a, b, c, {});
     results[threads - 1] = device.download(c, m * n);
   }
   EXPECT_EQ(std::memcmp(results[0].data(), results[1].data(), results[0].size() * sizeof(float)), 0);

@@ -55,7 +55,7 @@ TEST(AdamW, FollowsItsEquationsOverThreeSteps) {
                         1.0f - std::pow(0.9f, static_cast<float>(step)),
                         1.0f - std::pow(0.95f, static_cast<float>(step))};
     const auto g = normal_values(kElements, 10 + step);
-    device->adamw(Stream::kCompute, options, parameters, device.upload(g), momentum, variance, clip, kElements);
+    device->adamw(Stream::kCompute, options, parameters, {}, device.upload(g), momentum, variance, clip, kElements);
     for (std::size_t i = 0; i < p.size(); ++i) {
       m[i] = 0.9 * m[i] + 0.1 * 0.5 * g[i];
       v[i] = 0.95 * v[i] + 0.05 * 0.25 * g[i] * g[i];
@@ -73,8 +73,8 @@ TEST(Sgd, WithAndWithoutMomentum) {
   DeviceArrays device(2);
   const float *gradients = device.upload(g), *clip = device.upload(std::vector<float>{0.5f});
   float *plain = device.upload(start), *heavy = device.upload(start), *velocity = device.upload(u);
-  device->sgd(Stream::kCompute, 0.1f, 0.0f, 0.01f, plain, gradients, nullptr, clip, kElements);
-  device->sgd(Stream::kCompute, 0.1f, 0.9f, 0.01f, heavy, gradients, velocity, clip, kElements);
+  device->sgd(Stream::kCompute, 0.1f, 0.0f, 0.01f, plain, {}, gradients, nullptr, clip, kElements);
+  device->sgd(Stream::kCompute, 0.1f, 0.9f, 0.01f, heavy, {}, gradients, velocity, clip, kElements);
   std::vector<double> expected_plain, expected_heavy, expected_velocity;
   for (std::size_t i = 0; i < start.size(); ++i) {
     expected_plain.push_back(start[i] - 0.1 * (0.5 * g[i] + 0.01 * start[i]));
