@@ -9,6 +9,7 @@
 #include "cli/text/table.h"
 #include "cli/topology_option.h"
 #include "core/error.h"
+#include "core/layout/layout_text.h"
 #include "core/units/format_quantity.h"
 #include "simulator/planner/planner.h"
 

@@ -6,8 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/json/output.h"
-#include "cli/layout_legend.h"
 #include "cli/text/table.h"
+#include "core/layout/layout_legend.h"
+#include "core/layout/layout_text.h"
 #include "core/model/parameter.h"
 #include "core/units/format_quantity.h"
 #include "simulator/planner/layout_pricer.h"
@@ -287,18 +288,6 @@ double mfu(const simulator::StepPrice& step) {
 
 std::string tokens_text(double per_second) {
   return per_second < 1e6 ? fmt::format("{:.0f}", per_second) : fmt::format("{:.2f} M", per_second / 1e6);
-}
-
-std::string layout_text(const Layout& layout) {
-  const Layout plain;
-  Layout shown = layout;
-  shown.compute_type = plain.compute_type;
-  shown.parameter_type = plain.parameter_type;
-  shown.gradient_type = plain.gradient_type;
-  shown.optimizer_type = plain.optimizer_type;
-  shown.communication_type = plain.communication_type;
-  shown.bucket_bytes = plain.bucket_bytes;
-  return describe(shown);
 }
 
 namespace {

@@ -40,7 +40,6 @@ struct ClusterPlan {
 double tokens_per_second(const simulator::Workload& workload, const simulator::StepPrice& step);
 double mfu(const simulator::StepPrice& step);
 std::string tokens_text(double per_second);
-std::string layout_text(const Layout& layout);  // without types
 
 void print_cluster_plan(const Session& session, const ClusterPlan& plan);
 nlohmann::ordered_json to_json(const ClusterPlan& plan);

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/json/output.h"
-#include "cli/layout_legend.h"
 #include "cli/text/table.h"
 #include "core/layout/layout.h"
+#include "core/layout/layout_legend.h"
 #include "core/model/parameter.h"
 #include "core/units/format_quantity.h"
 

@@ -13,6 +13,7 @@
 #include "cli/text/table.h"
 #include "core/document/write_file.h"
 #include "core/error.h"
+#include "core/layout/layout_text.h"
 #include "core/units/format_quantity.h"
 #include "simulator/planner/maximize.h"
 #include "simulator/planner/scaling_sweep.h"

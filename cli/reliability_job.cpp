@@ -5,12 +5,12 @@
 #include <algorithm>
 
 #include "cli/cluster_search.h"
-#include "cli/layout_text.h"
 #include "cli/measured_recovery.h"
 #include "cli/plan_cluster_report.h"
 #include "cli/topology_option.h"
 #include "core/error.h"
 #include "core/import/open_cluster.h"
+#include "core/layout/layout_text.h"
 #include "core/plan/plan_size.h"
 #include "core/plan/shipped.h"
 #include "core/units/format_quantity.h"

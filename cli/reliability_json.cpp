@@ -2,6 +2,7 @@
 
 #include "cli/plan_cluster_report.h"
 #include "cli/reliability_report.h"
+#include "core/layout/layout_text.h"
 
 namespace trainyard::cli {
 

@@ -225,10 +225,6 @@ double parse_tokens(const std::string& text, const std::string& where) {
   return tokens;
 }
 
-RecoveryKind parse_recovery_kind(const std::string& name, const std::string& where) {
-  return parse_name(name, kPolicies, where, "policy");
-}
-
 std::vector<DetectorKind> parse_detectors(const std::vector<std::string>& names, const std::string& where) {
   if (names.size() == 1 && (names.front().empty() || names.front() == "none")) {
     return {};

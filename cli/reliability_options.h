@@ -62,7 +62,6 @@ void check_reliability_options(const ReliabilityOptions& options);
 // "15.6T", "1e12", "300 B": a number of tokens.
 double parse_tokens(const std::string& text, const std::string& where);
 
-RecoveryKind parse_recovery_kind(const std::string& name, const std::string& where);
 std::vector<DetectorKind> parse_detectors(const std::vector<std::string>& names, const std::string& where);
 
 // Of a flag with a time; nothing where it wasn't given.

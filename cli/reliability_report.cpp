@@ -8,6 +8,7 @@
 #include "cli/plan_cluster_report.h"
 #include "cli/text/counted.h"
 #include "cli/text/table.h"
+#include "core/layout/layout_text.h"
 #include "core/units/format_quantity.h"
 
 namespace trainyard::cli {

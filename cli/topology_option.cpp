@@ -1,15 +1,9 @@
 #include "cli/topology_option.h"
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
-#include <nlohmann/json.hpp>
+#include <utility>
 
-#include "core/cluster/builder.h"
-#include "core/document/read_file.h"
-#include "core/error.h"
-#include "core/import/open_cluster.h"
-#include "core/plan/shipped.h"
-#include "simulator/cluster_machine.h"
+#include "simulator/open_machine.h"
 
 namespace trainyard::cli {
 
@@ -33,27 +27,9 @@ void add_topology_options(CLI::App& verb, TopologyOption& option) {
       ->check(CLI::Range(1, 128));
 }
 
-bool names_topology(const std::string& word) {
-  std::error_code ignored;
-  if (word.empty()) {
-    return false;
-  }
-  if (!std::filesystem::is_regular_file(word, ignored)) {
-    return names_builder(word);
-  }
-  const nlohmann::json document = nlohmann::json::parse(read_text_file(word), nullptr, false);
-  return !document.is_object() || document.value("document", "") != "cluster";
-}
-
 Topology open_topology(const std::string& word, const TopologyOption& option) {
-  Topology topology;
-  topology.cluster = open_cluster(word);
-  Fabric fabric = simulator::fabric_of(topology.cluster, option.accelerator);
-  topology.machine.accelerator = open_accelerator(fabric.accelerator);
-  topology.machine.fabric = std::move(fabric);
-  topology.machine.stack = simulator::usual_stack(topology.machine.accelerator);
-  topology.profile = analytic_profile(topology.machine.accelerator, topology.machine.fabric);
-  return topology;
+  simulator::OpenedMachine opened = simulator::open_graph(word, option.accelerator);
+  return {std::move(*opened.cluster), std::move(opened.machine), std::move(opened.profile)};
 }
 
 simulator::FlowGroupOptions flow_options(const Cluster& cluster, const TopologyOption& option) {

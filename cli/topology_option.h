@@ -7,6 +7,7 @@
 #include "core/cluster/cluster.h"
 #include "core/plan/device_profile.h"
 #include "simulator/collective/flow_group_cost.h"
+#include "simulator/open_machine.h"
 #include "simulator/throughput/machine.h"
 
 namespace CLI {
@@ -24,8 +25,7 @@ struct TopologyOption {
 
 void add_topology_options(CLI::App& verb, TopologyOption& option);
 
-// Whether `word` is a fabric's name or a topology file, not a cluster of published numbers (models/clusters).
-bool names_topology(const std::string& word);
+using simulator::names_topology;
 
 struct Topology {
   Cluster cluster;

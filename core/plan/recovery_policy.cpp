@@ -1,5 +1,8 @@
 #include "core/plan/recovery_policy.h"
 
+#include "core/document/nearest_name.h"
+#include "core/error.h"
+
 namespace trainyard {
 
 std::string_view to_string(RecoveryKind kind) {
@@ -20,6 +23,22 @@ std::string_view to_string(RecoveryKind kind) {
       return "hot_spares";
   }
   return "?";
+}
+
+RecoveryKind parse_recovery_kind(const std::string& name, const std::string& where) {
+  std::vector<std::string> names;
+  std::string list;
+  for (int i = 0; i < kRecoveryKinds; ++i) {
+    const auto kind = static_cast<RecoveryKind>(i);
+    if (name == to_string(kind)) {
+      return kind;
+    }
+    names.emplace_back(to_string(kind));
+    list += (list.empty() ? "" : ", ") + names.back();
+  }
+  const auto near = nearest_name(name, names);
+  throw Error("there is no policy \"" + name + "\"", where,
+              near ? "did you mean \"" + *near + "\"?" : "one of " + list);
 }
 
 std::string_view to_string(DetectorKind kind) {

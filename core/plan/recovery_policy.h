@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -28,7 +29,9 @@ enum class RecoveryKind : std::uint8_t {
   kShrink,              // go on under another layout on the ranks that are left
   kHotSpares,           // a waiting node takes the lost one's place
 };
+constexpr int kRecoveryKinds = static_cast<int>(RecoveryKind::kHotSpares) + 1;
 std::string_view to_string(RecoveryKind kind);  // "restart_from_storage", ...
+RecoveryKind parse_recovery_kind(const std::string& name, const std::string& where);
 
 // What watches for corrupted values.
 enum class DetectorKind : std::uint8_t {

@@ -24,9 +24,44 @@ struct LayoutMemory {
   MemoryPrice memory;
 };
 
+bool lacks_less(const LayoutMiss& a, const LayoutMiss& b) {
+  return std::tuple(a.memory.total, a.block, a.variant, a.ordinal) <
+         std::tuple(b.memory.total, b.block, b.variant, b.ordinal);
+}
+
+// The few that lack least, in no order until sorted(). The same in whatever order they are added.
+class NearestMisses {
+ public:
+  explicit NearestMisses(std::size_t keep) : keep_(keep) {}
+
+  // Of equal ones the first in the space stays, so that a place doesn't matter to what is worth adding.
+  bool takes(ByteCount memory) const {
+    return keep_ > 0 && (heap_.size() < keep_ || memory <= heap_.front().memory.total);
+  }
+  void add(LayoutMiss miss) {
+    heap_.push_back(std::move(miss));
+    std::push_heap(heap_.begin(), heap_.end(), lacks_less);
+    if (heap_.size() > keep_) {
+      std::pop_heap(heap_.begin(), heap_.end(), lacks_less);
+      heap_.pop_back();
+    }
+  }
+  const std::vector<LayoutMiss>& all() const { return heap_; }
+  std::vector<LayoutMiss> sorted() const {
+    std::vector<LayoutMiss> misses = heap_;
+    std::sort(misses.begin(), misses.end(), lacks_less);
+    return misses;
+  }
+
+ private:
+  std::size_t keep_;
+  std::vector<LayoutMiss> heap_;  // what lacks most in front
+};
+
 // What a block gave.
 struct BlockFindings {
   BestLayouts best;
+  NearestMisses misses;
   ParetoFront pareto;
   std::int64_t considered = 0;
   std::int64_t feasible = 0;
@@ -43,7 +78,8 @@ class Search {
       : request_(request),
         memory_(request.space.workload, request.machine, request.habits),
         bound_(request.space.workload, request.machine, request.space.base),
-        best_(request.keep) {
+        best_(request.keep),
+        misses_(request.keep_misses) {
     for (int i = 0; i < std::max(1, request.threads); ++i) {
       pricers_.push_back(pricers());
     }
@@ -63,11 +99,13 @@ class Search {
       const std::size_t end = std::min(begin + kBatch, order_.size());
       run_batch(begin, end);
       if (progress) {
-        progress({static_cast<std::int64_t>(order_.size()), static_cast<std::int64_t>(end), result_.considered});
+        progress(
+            {static_cast<std::int64_t>(order_.size()), static_cast<std::int64_t>(end), result_.considered, &best_});
       }
     }
     result_.best = best_.sorted();
     result_.pareto = pareto_.points();
+    result_.misses = misses_.sorted();
     return std::move(result_);
   }
 
@@ -89,7 +127,8 @@ class Search {
   void run_batch(std::size_t begin, std::size_t end) {
     std::vector<BlockFindings> findings;
     for (std::size_t i = begin; i < end; ++i) {
-      findings.push_back(BlockFindings{.best = BestLayouts(request_.keep)});
+      findings.push_back(
+          BlockFindings{.best = BestLayouts(request_.keep), .misses = NearestMisses(request_.keep_misses)});
     }
     std::atomic<std::size_t> next{begin};
     std::vector<std::exception_ptr> failures(pricers_.size());
@@ -147,6 +186,9 @@ class Search {
         found.nearest = memory;
         found.nearest_layout = layout;
       }
+      if (found.misses.takes(memory.total)) {
+        found.misses.add({layout, memory, place.block, place.variant, place.ordinal});
+      }
       return;
     }
     ++found.feasible;
@@ -191,6 +233,9 @@ class Search {
       result_.nearest_miss = exceeds_memory(*found.nearest, found.nearest_layout, memory_.available());
       result_.nearest_layout = found.nearest_layout;
     }
+    for (const LayoutMiss& miss : found.misses.all()) {
+      misses_.add(miss);
+    }
     for (RankedLayout& ranked : found.best.sorted()) {
       best_.add(std::move(ranked));
     }
@@ -206,6 +251,7 @@ class Search {
   std::vector<LayoutBlock> blocks_;
   std::vector<std::size_t> order_;
   BestLayouts best_;
+  NearestMisses misses_;
   ParetoFront pareto_;
   SearchResult result_;
 };

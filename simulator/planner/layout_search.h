@@ -15,6 +15,7 @@
 #include "core/layout/layout.h"
 #include "core/plan/infeasible.h"
 #include "simulator/memory/memory_habits.h"
+#include "simulator/planner/best_layouts.h"
 #include "simulator/planner/layout_pricer.h"
 #include "simulator/planner/layout_space.h"
 #include "simulator/planner/ranked_layout.h"
@@ -28,6 +29,7 @@ struct SearchRequest {
   MemoryHabits habits;
   std::function<bool(const Layout&)> wanted;  // others aren't considered; unset: all are
   std::size_t keep = 20;
+  std::size_t keep_misses = 0;  // of those that don't fit, so many that lack least
   bool prune = true;
   int threads = 2;
 };
@@ -36,6 +38,16 @@ struct SearchProgress {
   std::int64_t blocks = 0;
   std::int64_t blocks_done = 0;
   std::int64_t considered = 0;
+  const BestLayouts* best = nullptr;  // so far; there during the call only
+};
+
+// A layout that doesn't fit.
+struct LayoutMiss {
+  Layout layout;
+  MemoryPrice memory;
+  std::int64_t block = 0;  // place in the space
+  std::int64_t variant = 0;
+  std::int64_t ordinal = 0;
 };
 
 struct SearchResult {
@@ -45,6 +57,7 @@ struct SearchResult {
   std::int64_t feasible = 0;         // of them, that fit
   std::int64_t pruned = 0;           // of those, whose step wasn't priced
   std::int64_t too_large = 0;        // that don't fit
+  std::vector<LayoutMiss> misses;    // what lacks least first
   std::optional<Infeasible> nearest_miss;
   Layout nearest_layout;
   std::vector<ImpossibleDegrees> impossible;

@@ -35,6 +35,7 @@ class Search {
       std::erase_if(layouts, [this](const Layout& layout) { return !request_.wanted(layout); });
     }
     progress_.layouts = static_cast<std::int64_t>(layouts.size());
+    progress_.ranked = &result_.ranked;
     for (const Layout& layout : layouts) {
       if (stop.stop_requested()) {
         result_.stopped = true;

@@ -35,6 +35,7 @@ struct PlannerProgress {
   std::int64_t priced = 0;
   std::int64_t layouts = 0;
   int simulated = 0;
+  const std::vector<Estimate>* ranked = nullptr;  // so far, in no order; there during the call only
 };
 
 // Layouts ruled out for one reason, by how many: memory as one row with the nearest miss as its example, the

@@ -1,11 +1,11 @@
-#include "cli/layout_legend.h"
+#include "core/layout/layout_legend.h"
 
 #include <algorithm>
 #include <array>
 #include <set>
 #include <sstream>
 
-namespace trainyard::cli {
+namespace trainyard {
 
 namespace {
 
@@ -75,4 +75,4 @@ std::string layout_legend(const std::vector<std::string>& layouts) {
   return text;
 }
 
-}  // namespace trainyard::cli
+}  // namespace trainyard

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-namespace trainyard::cli {
+namespace trainyard {
 
 // Explains the words that occur in these layouts, as `describe` writes them: "dpN: N replicas, ...; gaN: ...".
 std::string layout_legend(const std::vector<std::string>& layouts);
 
-}  // namespace trainyard::cli
+}  // namespace trainyard

@@ -1,4 +1,4 @@
-#include "cli/layout_text.h"
+#include "core/layout/layout_text.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include "simulator/planner/layout_space.h"
 #include "tests/support/error_of.h"
 
-namespace trainyard::cli {
+namespace trainyard {
 namespace {
 
 // What describe() writes of any layout that the search proposes is read back as that layout.
@@ -66,4 +66,4 @@ TEST(LayoutText, NamesTheWordItDoesNotKnow) {
 }
 
 }  // namespace
-}  // namespace trainyard::cli
+}  // namespace trainyard

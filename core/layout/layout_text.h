@@ -6,11 +6,13 @@
 
 #include "core/layout/layout.h"
 
-namespace trainyard::cli {
+namespace trainyard {
+
+std::string layout_text(const Layout& layout);  // without types
 
 // What the text leaves out is as in `base`; a degree left out is 1, dp what the ranks leave, and accumulation what the
 // batch leaves. Throws Error naming `flag` and the word that isn't understood.
 Layout parse_layout(const std::string& text, const std::string& flag, const Layout& base, std::int64_t ranks,
                     std::int64_t global_batch);
 
-}  // namespace trainyard::cli
+}  // namespace trainyard

@@ -1,8 +1,8 @@
-#include "cli/layout_legend.h"
+#include "core/layout/layout_legend.h"
 
 #include <gtest/gtest.h>
 
-namespace trainyard::cli {
+namespace trainyard {
 
 TEST(LayoutLegend, ExplainsTheWordsThatOccurAndNoOthers) {
   // "1f1b" begins with a digit and "zero1" ends in one: only numbers at the end are left off.
@@ -17,4 +17,4 @@ TEST(LayoutLegend, ExplainsTheWordsThatOccurAndNoOthers) {
 
 TEST(LayoutLegend, IsEmptyForNoLayouts) { EXPECT_EQ(layout_legend({}), ""); }
 
-}  // namespace trainyard::cli
+}  // namespace trainyard

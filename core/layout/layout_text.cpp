@@ -1,4 +1,4 @@
-#include "cli/layout_text.h"
+#include "core/layout/layout_text.h"
 
 #include <charconv>
 #include <functional>
@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 
-namespace trainyard::cli {
+namespace trainyard {
 
 namespace {
 
@@ -151,6 +151,18 @@ bool set_order(Layout& layout, const std::string& word) {
 
 }  // namespace
 
+std::string layout_text(const Layout& layout) {
+  const Layout plain;
+  Layout shown = layout;
+  shown.compute_type = plain.compute_type;
+  shown.parameter_type = plain.parameter_type;
+  shown.gradient_type = plain.gradient_type;
+  shown.optimizer_type = plain.optimizer_type;
+  shown.communication_type = plain.communication_type;
+  shown.bucket_bytes = plain.bucket_bytes;
+  return describe(shown);
+}
+
 Layout parse_layout(const std::string& text, const std::string& flag, const Layout& base, std::int64_t ranks,
                     std::int64_t global_batch) {
   Layout layout = base;
@@ -187,4 +199,4 @@ Layout parse_layout(const std::string& text, const std::string& flag, const Layo
   return layout;
 }
 
-}  // namespace trainyard::cli
+}  // namespace trainyard

@@ -1,0 +1,122 @@
+#include "gui/session/analysis.h"
+
+#include <utility>
+#include <variant>
+
+#include "core/error.h"
+#include "simulator/collective/collective_models.h"
+#include "simulator/collective/flow_group_cost.h"
+#include "simulator/planner/search_machine.h"
+
+namespace trainyard::gui {
+
+namespace {
+
+constexpr int kSeeds = 5;  // of hash routing, as the command line has it
+
+[[noreturn]] void refuse(const Infeasible& infeasible) {
+  throw Error("doesn't fit as a program: " + infeasible.detail, "simulation", "another plan of the table");
+}
+
+std::variant<simulator::ClusterSimulation, Infeasible> on_cluster(const Problem& problem, const Plan& plan) {
+  const simulator::Machine& machine = *problem.machine;
+  constexpr auto kDetail = simulator::TraceDetail::kSlices;
+  if (!problem.cluster) {
+    return simulator::simulate_on_curves(plan, machine, *simulator::curve_groups(machine, machine), kDetail);
+  }
+  simulator::FlowGroupOptions options = simulator::usual_flow_options(*problem.cluster);
+  options.seeds = options.routing.kind == simulator::RoutingKind::kHash ? kSeeds : 1;
+  const simulator::FlowGroupCost groups(*problem.cluster, plan.layout.ranks(), simulator::shipped_collective_models(),
+                                        options);
+  return simulator::simulate_on_cluster(plan, machine, groups, kDetail);
+}
+
+}  // namespace
+
+std::shared_ptr<const PlanSimulation> simulate(const Problem& problem, const Layout& layout) {
+  auto result = std::make_shared<PlanSimulation>();
+  result->plan = problem.plan_of(layout);
+  if (problem.on_this_machine()) {
+    auto outcome = simulator::simulate_plan(result->plan, problem.profile, simulator::TraceDetail::kSlices);
+    if (const Infeasible* infeasible = std::get_if<Infeasible>(&outcome)) {
+      refuse(*infeasible);
+    }
+    result->simulation = std::get<simulator::Simulation>(std::move(outcome));
+    result->low = result->high = result->simulation.estimate.step_time;
+    return result;
+  }
+  auto outcome = on_cluster(problem, result->plan);
+  if (const Infeasible* infeasible = std::get_if<Infeasible>(&outcome)) {
+    refuse(*infeasible);
+  }
+  auto& simulated = std::get<simulator::ClusterSimulation>(outcome);
+  result->simulation = std::move(simulated.simulation);
+  result->waterfall = simulated.waterfall;
+  result->spread = simulated.spread;
+  result->low = simulated.low;
+  result->high = simulated.high;
+  result->notes = std::move(simulated.notes);
+  return result;
+}
+
+Analysis::Analysis(JobQueue& jobs, const Results& results, QObject* parent)
+    : QObject(parent), jobs_(jobs), results_(results) {}
+
+void Analysis::set_problem(std::shared_ptr<const Problem> problem) {
+  if (problem == problem_) {
+    return;
+  }
+  for (const JobId job : running_) {
+    jobs_.cancel(job);
+  }
+  running_.clear();
+  parts_.clear();
+  problem_ = std::move(problem);
+  Q_EMIT problem_changed();
+  Q_EMIT simulation_changed();
+}
+
+void Analysis::request_simulation(int plan) {
+  const PlanRow* row = results_.plan(plan);
+  if (row == nullptr || !row->feasible() || !problem_ || simulation_state(plan) != PartState::kNone) {
+    return;
+  }
+  parts_[row->text].state = PartState::kComputing;
+  const auto failed = [this, text = row->text](const Failure& failure) {
+    parts_[text].state = PartState::kFailed;
+    parts_[text].message = failure.text();
+    Q_EMIT simulation_changed();
+  };
+  running_.push_back(jobs_.start<std::shared_ptr<const PlanSimulation>>(
+      this, tr("Simulating %1").arg(QString::fromStdString(row->text)),
+      [problem = problem_, layout = row->layout](JobContext&) { return simulate(*problem, layout); },
+      [this, text = row->text](std::shared_ptr<const PlanSimulation> simulation) {
+        parts_[text] = {PartState::kReady, std::move(simulation), {}};
+        Q_EMIT simulation_changed();
+      },
+      failed));
+  Q_EMIT simulation_changed();
+}
+
+const Analysis::Part* Analysis::part_of(int plan) const {
+  const PlanRow* row = results_.plan(plan);
+  const auto found = row == nullptr ? parts_.end() : parts_.find(row->text);
+  return found == parts_.end() ? nullptr : &found->second;
+}
+
+PartState Analysis::simulation_state(int plan) const {
+  const Part* part = part_of(plan);
+  return part == nullptr ? PartState::kNone : part->state;
+}
+
+std::shared_ptr<const PlanSimulation> Analysis::simulation(int plan) const {
+  const Part* part = part_of(plan);
+  return part == nullptr ? nullptr : part->simulation;
+}
+
+QString Analysis::simulation_message(int plan) const {
+  const Part* part = part_of(plan);
+  return part == nullptr ? QString() : part->message;
+}
+
+}  // namespace trainyard::gui

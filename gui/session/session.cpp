@@ -1,0 +1,81 @@
+#include "gui/session/session.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace trainyard::gui {
+
+namespace {
+
+std::string text_at(const Results& results, std::optional<int> index) {
+  const PlanRow* row = results.plan(index);
+  return row == nullptr ? std::string() : row->text;
+}
+
+}  // namespace
+
+Session::Session(QObject* parent)
+    : QObject(parent), analysis_(jobs_, results_), search_(document_, results_, analysis_, jobs_) {
+  connect(&results_, &Results::plans_about_to_change, this, &Session::remember_selection);
+  connect(&results_, &Results::plans_changed, this, &Session::restore_selection);
+  connect(&document_, &StudyDocument::replaced, this, [this] {
+    plan_.clear();
+    plan_a_.clear();
+    plan_b_.clear();
+    selection_.select_plan(std::nullopt);
+    selection_.compare(std::nullopt, std::nullopt);
+    selection_.select_ranks({});
+    selection_.select_links({});
+    selection_.select_time(std::nullopt);
+    runs_.clear();
+  });
+}
+
+bool Session::is_starred(int plan) const {
+  const std::vector<std::string>& starred = document_.study().starred;
+  const PlanRow* row = results_.plan(plan);
+  return row != nullptr && std::find(starred.begin(), starred.end(), row->text) != starred.end();
+}
+
+void Session::set_starred(int plan, bool starred) {
+  const PlanRow* row = results_.plan(plan);
+  if (row == nullptr || is_starred(plan) == starred) {
+    return;
+  }
+  document_.edit(Field::kMarks, starred ? tr("star a plan") : tr("take a star off"), [&](Study& study) {
+    if (starred) {
+      study.starred.push_back(row->text);
+    } else {
+      std::erase(study.starred, row->text);
+    }
+  });
+}
+
+void Session::remember_selection() {
+  const auto keep = [this](std::string& text, std::optional<int> index) {
+    if (index) {
+      text = text_at(results_, index);
+    }
+  };
+  keep(plan_, selection_.plan());
+  keep(plan_a_, selection_.plan_a());
+  keep(plan_b_, selection_.plan_b());
+}
+
+void Session::restore_selection() {
+  const auto place = [this](const std::string& text) {
+    return text.empty() ? std::optional<int>() : results_.find(text);
+  };
+  const std::optional<int> before = selection_.plan();
+  std::optional<int> plan = place(plan_);
+  if (!plan && !results_.plans().empty() && results_.plans().front().feasible()) {
+    plan = 0;  // the best, until the person picks another
+  }
+  selection_.compare(place(plan_a_), place(plan_b_));
+  if (plan == before) {
+    Q_EMIT selection_.plan_changed();  // the same place, perhaps another plan
+  }
+  selection_.select_plan(plan);
+}
+
+}  // namespace trainyard::gui
