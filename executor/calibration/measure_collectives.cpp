@@ -53,6 +53,11 @@ std::vector<CollectiveSample> measure_collectives(Device& device, Communicator& 
   CollectiveTimer timer(device, communicator, options.largest);
   std::vector<CollectiveSample> samples;
   for (int group_size = 2; group_size <= communicator.size(); ++group_size) {
+    const GroupPartition groups = partition(communicator, group_size);
+    communicator.join(groups.handle);
+    if (group_size == 2) {
+      communicator.join_line(groups.handle);
+    }
     for (const Case& one : kCases) {
       if (one.kind == CommunicationKind::kSend && group_size != 2) {
         continue;

@@ -112,6 +112,7 @@ class Overlap {
 std::vector<OverlapSlowdown> measure_overlap(Device& device, Communicator& communicator) {
   std::vector<OverlapSlowdown> result;
   for (int group_size = 2; group_size <= communicator.size(); ++group_size) {
+    communicator.join(partition(communicator, group_size).handle);
     result.push_back(Overlap(device, communicator, group_size).measure());
   }
   return result;

@@ -40,6 +40,12 @@ class Communicator {
   virtual Rank rank() const = 0;
   virtual int size() const = 0;
 
+  // Before a group's first collective. All ranks call it together and in the same order, each with its group of one
+  // partition of the ranks, or with a group without members where it is in none. Costs nothing over Gloo.
+  virtual void join(const GroupHandle& group) = 0;
+  // The same before the first messages between neighbours of a line, such as the stages of a pipeline.
+  virtual void join_line(const GroupHandle& line) = 0;
+
   // All of `data` on every member afterwards, in place. boundaries cut data into a chunk per member
   // (wire.h); they matter to kRing only.
   virtual void all_reduce(Stream stream, const GroupHandle& group, CollectiveAlgorithm algorithm, void* data,

@@ -42,6 +42,8 @@ class GlooCommunicator final : public Communicator {
 
   Rank rank() const override { return rank_; }
   int size() const override { return size_; }
+  void join(const GroupHandle&) override {}
+  void join_line(const GroupHandle&) override {}
 
   void all_reduce(Stream stream, const GroupHandle& group, CollectiveAlgorithm algorithm, void* data,
                   std::span<const std::int64_t> boundaries, DataType type, ReduceOp op) override {

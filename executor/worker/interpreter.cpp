@@ -36,6 +36,17 @@ BindingContext binding_context(const Plan& plan, const Program& program, const R
           .tensor_size = program.mesh.size(Axis::kTensor)};
 }
 
+// Every rank has a group of each of the program's kinds, in the same order.
+void join_groups(const Program& program, Communicator& communicator, const std::vector<GroupHandle>& groups) {
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (program.groups[i].kind == GroupKind::kPipeline) {
+      communicator.join_line(groups[i]);
+    } else {
+      communicator.join(groups[i]);
+    }
+  }
+}
+
 }  // namespace
 
 Interpreter::Interpreter(const Plan& plan, const Program& program, Device& device, Communicator& communicator,
@@ -45,6 +56,7 @@ Interpreter::Interpreter(const Plan& plan, const Program& program, Device& devic
       communicator_(communicator),
       groups_(group_table(program, communicator.rank())),
       awaited_(role_.instructions.size()) {
+  join_groups(program, communicator, groups_);
   const BindingContext context =
       binding_context(plan, program, role_, communicator.rank(), device, addresses, constants);
   for (const Instruction& instruction : role_.instructions) {

@@ -6,12 +6,16 @@
 #include <string_view>
 #include <thread>
 
+#include "core/error.h"
 #include "core/random/philox.h"
 #include "executor/checkpoint/save_model.h"
 #include "executor/communicator/gloo_communicator.h"
+#include "executor/communicator/nccl/nccl_communicator.h"
 #include "executor/data/sampler.h"
 #include "executor/device/cpu_device.h"
 #include "executor/worker/weight_initializer.h"
+#include "tests/executor/communicator/fake_nccl.h"
+#include "tests/executor/communicator/host_gpu_streams.h"
 #include "tests/executor/communicator/memory_store.h"
 
 namespace trainyard::executor {
@@ -95,6 +99,7 @@ std::vector<RankResult> run_as_threads(const Plan& plan, std::int64_t steps, con
   const std::vector<std::uint8_t> text = sample_text(std::size_t{1} << 14);
   MemoryStore store;
   Job job;
+  const auto nccl = make_fake_nccl_world();
   std::vector<RankResult> results(static_cast<std::size_t>(ranks));
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
@@ -102,7 +107,11 @@ std::vector<RankResult> run_as_threads(const Plan& plan, std::int64_t steps, con
       try {
         const auto device =
             make_cpu_device({.threads = options.threads_per_rank, .on_failure = [&] { job.fail(nullptr); }});
-        const auto communicator = make_gloo_communicator(*device, store, Rank(rank), ranks, {});
+        HostGpuStreams streams(
+            [&](Stream stream, std::function<void()> work) { device->host_function(stream, std::move(work)); });
+        const auto communicator =
+            options.nccl ? make_nccl_communicator(make_fake_nccl(nccl), streams, store, Rank(rank), ranks, {})
+                         : make_gloo_communicator(*device, store, Rank(rank), ranks, {});
         job.add(communicator.get());
         try {
           Worker worker(plan, *device, *communicator, {.fault = options.fault});
@@ -124,6 +133,8 @@ std::vector<RankResult> run_as_threads(const Plan& plan, std::int64_t steps, con
     thread.join();
   }
   job.rethrow();
+  const std::vector<std::string> broken = violations(*nccl);
+  check(broken.empty(), broken.empty() ? "" : broken.front());
   return results;
 }
 

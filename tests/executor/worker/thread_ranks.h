@@ -32,6 +32,7 @@ struct ThreadRunOptions {
   Fault fault = Fault::kNone;
   int threads_per_rank = 1;
   std::optional<std::filesystem::path> save_to;  // the model after the last step
+  bool nccl = false;                             // NCCL's communicator over a fake NCCL, instead of Gloo's
 };
 
 // Throws what a rank threw.
