@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "simulator/collective/collective_models.h"
 #include "simulator/collective/flow_group_cost.h"
+#include "simulator/compute/kernel_cost.h"
 #include "simulator/planner/search_machine.h"
 
 namespace trainyard::gui {
@@ -43,6 +44,10 @@ std::shared_ptr<const PlanSimulation> simulate(const Problem& problem, const Lay
     }
     result->simulation = std::get<simulator::Simulation>(std::move(outcome));
     result->low = result->high = result->simulation.estimate.step_time;
+    const std::int64_t per_node = simulator::ranks_per_node(problem.profile, layout.ranks());
+    result->waterfall = simulator::waterfall(result->simulation.program, result->plan, result->simulation.costs,
+                                             *simulator::kernel_cost(problem.profile, per_node),
+                                             peak_rate(problem.profile, layout.compute_type, per_node));
     return result;
   }
   auto outcome = on_cluster(problem, result->plan);

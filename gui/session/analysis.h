@@ -27,8 +27,8 @@ enum class PartState : std::uint8_t { kNone, kComputing, kReady, kFailed };
 struct PlanSimulation {
   Plan plan;
   simulator::Simulation simulation;  // with slices
-  // Of a cluster, not of this machine:
   std::optional<simulator::StepWaterfall> waterfall;
+  // Of a cluster, not of this machine:
   std::optional<simulator::StepSpread> spread;
   Seconds low;
   Seconds high;

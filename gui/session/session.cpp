@@ -15,7 +15,10 @@ std::string text_at(const Results& results, std::optional<int> index) {
 }  // namespace
 
 Session::Session(QObject* parent)
-    : QObject(parent), analysis_(jobs_, results_), search_(document_, results_, analysis_, jobs_) {
+    : QObject(parent),
+      analysis_(jobs_, results_),
+      reliability_(jobs_, results_, analysis_),
+      search_(document_, results_, analysis_, jobs_) {
   connect(&results_, &Results::plans_about_to_change, this, &Session::remember_selection);
   connect(&results_, &Results::plans_changed, this, &Session::restore_selection);
   connect(&document_, &StudyDocument::replaced, this, [this] {

@@ -6,6 +6,7 @@
 
 #include "gui/session/analysis.h"
 #include "gui/session/job_queue.h"
+#include "gui/session/reliability_studies.h"
 #include "gui/session/results.h"
 #include "gui/session/run_list.h"
 #include "gui/session/search.h"
@@ -22,8 +23,11 @@ class Session : public QObject {
 
   StudyDocument& document() { return document_; }
   Results& results() { return results_; }
+  const Results& results() const { return results_; }
   Selection& selection() { return selection_; }
   Analysis& analysis() { return analysis_; }
+  const Analysis& analysis() const { return analysis_; }
+  ReliabilityStudies& reliability() { return reliability_; }
   Search& search() { return search_; }
   RunList& runs() { return runs_; }
   JobQueue& jobs() { return jobs_; }
@@ -40,6 +44,7 @@ class Session : public QObject {
   Selection selection_;
   JobQueue jobs_;  // ends before what its jobs call
   Analysis analysis_;
+  ReliabilityStudies reliability_;
   Search search_;
   RunList runs_;
   std::string plan_, plan_a_, plan_b_;  // selected, as text, while plans change

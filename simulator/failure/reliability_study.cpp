@@ -10,6 +10,7 @@ namespace trainyard::simulator {
 namespace {
 
 constexpr int kSweepPoints = 13;
+constexpr Seconds kMonth = from_si<Seconds>(30.0 * 86400.0);
 constexpr double kSweepReach = 16.0;  // times the interval, both ways
 constexpr std::array<std::int64_t, 5> kUsualScales = {1024, 4096, 16384, 32768, 98304};
 
@@ -84,6 +85,17 @@ ReliabilityStudy study_reliability(const JobCase& of, const StudyRequest& reques
   };
   runs.stop = stop;
   study.simulated = simulate_job(job, runs);
+  if (stop.stop_requested()) {
+    return study;
+  }
+  SimulationRequest one;
+  one.runs = 1;
+  one.seed = request.seed;
+  one.threads = 1;
+  one.duration = kMonth;
+  one.timeline = kMonth;
+  one.stop = stop;
+  study.month = simulate_job(job, one).timeline;
   return study;
 }
 

@@ -49,6 +49,7 @@ struct ReliabilityStudy {
   std::vector<IntervalPoint> intervals;
   std::vector<ScaleAnswer> scales;
   std::optional<SimulationResult> simulated;
+  std::vector<TimelineSlice> month;  // of one simulated run, whose end isn't near; empty without runs
 };
 
 // progress: a line of text, from the calling thread. Stopped: what there is until then, without `simulated`.

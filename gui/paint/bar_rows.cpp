@@ -1,0 +1,211 @@
+#include "gui/paint/bar_rows.h"
+
+#include <QFontMetricsF>
+#include <QPainter>
+#include <algorithm>
+#include <cmath>
+
+#include "gui/paint/hatch.h"
+#include "gui/paint/plot_frame.h"
+
+namespace trainyard::gui {
+
+namespace {
+
+constexpr double kMargin = 10.0;
+constexpr double kGap = 8.0;
+constexpr double kThinnest = 2.0;  // of a bar: never nothing
+constexpr double kMostNameShare = 0.34;
+constexpr double kMostLine = 26.0;  // height
+constexpr int kComfortableLine = 20;
+constexpr int kLeastLine = 15;
+
+}  // namespace
+
+// Where everything is.
+struct BarRows::Frame {
+  double names_left = 0.0;
+  double names_width = 0.0;
+  QRectF bars;
+  double values_width = 0.0;
+  double line = 0.0;  // height
+  std::vector<double> tops;
+};
+
+BarRows::BarRows(const QString& accessible_name, QWidget* parent) : Chart(accessible_name, parent) {}
+
+void BarRows::set_rows(const QString& title, const Axis& axis, std::vector<BarRow> rows) {
+  title_ = title;
+  axis_ = axis;
+  rows_ = std::move(rows);
+  updateGeometry();
+  update();
+}
+
+void BarRows::set_legend(std::vector<LegendEntry> entries) {
+  legend_ = std::move(entries);
+  updateGeometry();
+  update();
+}
+
+void BarRows::set_limit(std::optional<double> limit, const QString& name) {
+  limit_ = limit;
+  limit_name_ = name;
+  update();
+}
+
+void BarRows::set_selected(int id) {
+  selected_ = id;
+  update();
+}
+
+int BarRows::lines_of_rows() const {
+  int lines = 0;
+  for (const BarRow& row : rows_) {
+    lines += std::max(1, static_cast<int>(row.lines.size()));
+  }
+  return lines;
+}
+
+QSize BarRows::sizeHint() const {
+  const QFontMetricsF metrics(font());
+  const double legend = legend_height(metrics, legend_, 560.0);
+  return {600, static_cast<int>(legend + 6.0 * metrics.height()) + lines_of_rows() * kComfortableLine};
+}
+
+QSize BarRows::minimumSizeHint() const {
+  const QFontMetricsF metrics(font());
+  const double legend = legend_height(metrics, legend_, std::max(300.0, width() - 2.0 * kMargin));
+  const int line = std::max(kLeastLine, static_cast<int>(metrics.height()));
+  return {300, static_cast<int>(legend + 5.0 * metrics.height()) + lines_of_rows() * line};
+}
+
+BarRows::Frame BarRows::frame_of(QPainter& painter, const QRectF& area, const Theme& theme) const {
+  QRectF inner = draw_title(painter, area, theme, title_).adjusted(kMargin, 0.0, -kMargin, -kMargin);
+  const QFontMetricsF metrics(painter.font());
+  QFont bold_font = painter.font();
+  bold_font.setBold(true);
+  const QFontMetricsF bold(bold_font);
+  const double legend = legend_height(metrics, legend_, inner.width());
+  draw_legend(painter, inner, theme, legend_);
+  inner.setTop(inner.top() + legend + (limit_ ? metrics.height() : 0.0));
+  Frame frame;
+  for (const BarRow& row : rows_) {
+    const QFontMetricsF& font = row.emphasised ? bold : metrics;
+    frame.names_width = std::max(frame.names_width, font.horizontalAdvance(row.name) + 2.0);
+    for (const QString& value : row.values) {
+      frame.values_width = std::max(frame.values_width, font.horizontalAdvance(value) + 2.0);
+    }
+  }
+  frame.names_width = std::min(frame.names_width, inner.width() * kMostNameShare);
+  frame.names_left = inner.left();
+  const double below = metrics.height() * 2.0 + kGap;
+  frame.bars = QRectF(inner.left() + frame.names_width + kGap, inner.top(),
+                      std::max(20.0, inner.width() - frame.names_width - frame.values_width - 3.0 * kGap),
+                      std::max(20.0, inner.height() - below));
+  frame.line = std::min(kMostLine, frame.bars.height() / std::max(1, lines_of_rows()));
+  double top = frame.bars.top();
+  for (const BarRow& row : rows_) {
+    frame.tops.push_back(top);
+    top += frame.line * std::max<double>(1.0, static_cast<double>(row.lines.size()));
+  }
+  frame.bars.setBottom(top);
+  return frame;
+}
+
+void BarRows::draw(QPainter& painter, const QRectF& area, const Theme& theme, Spots& spots) const {
+  painter.save();
+  const Frame frame = frame_of(painter, area, theme);
+  const QFontMetricsF metrics(painter.font());
+  const int most = std::clamp(static_cast<int>(frame.bars.width() / (metrics.averageCharWidth() * 12.0)), 2, 10);
+  for (const Tick& tick : axis_.ticks(most)) {
+    const double x = frame.bars.left() + axis_.share(tick.value) * frame.bars.width();
+    painter.setPen(QPen(theme.grid, 1.0));
+    painter.drawLine(QPointF(x, frame.bars.top()), QPointF(x, frame.bars.bottom()));
+    painter.setPen(theme.muted);
+    const double width = metrics.horizontalAdvance(tick.label) + 2.0;
+    painter.drawText(QRectF(x - width / 2.0, frame.bars.bottom() + 2.0, width, metrics.height()), Qt::AlignCenter,
+                     tick.label);
+  }
+  painter.setPen(theme.text);
+  painter.drawText(
+      QRectF(frame.bars.left(), frame.bars.bottom() + 2.0 + metrics.height(), frame.bars.width(), metrics.height()),
+      Qt::AlignRight | Qt::AlignVCenter, axis_.title);
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    draw_row(painter, theme, frame, i, spots);
+  }
+  draw_limit(painter, theme, frame);
+  painter.restore();
+}
+
+void BarRows::draw_row(QPainter& painter, const Theme& theme, const Frame& frame, std::size_t index,
+                       Spots& spots) const {
+  const BarRow& row = rows_[index];
+  QFont font = painter.font();
+  font.setBold(row.emphasised);
+  painter.save();
+  painter.setFont(font);
+  const QFontMetricsF metrics(font);
+  const double height = frame.line * std::max<double>(1.0, static_cast<double>(row.lines.size()));
+  painter.setPen(theme.text);
+  const QRectF name(frame.names_left, frame.tops[index], frame.names_width, height);
+  painter.drawText(name, Qt::AlignRight | Qt::AlignVCenter, metrics.elidedText(row.name, Qt::ElideRight, name.width()));
+  const auto x_of = [&](double value) { return frame.bars.left() + axis_.share(value) * frame.bars.width(); };
+  for (std::size_t line = 0; line < row.lines.size(); ++line) {
+    const double top = frame.tops[index] + frame.line * static_cast<double>(line);
+    const double inset = std::min(3.0, frame.line * 0.15);
+    QString tips;
+    int id = -1;
+    for (const Bar& bar : row.lines[line]) {
+      const double from = x_of(std::min(bar.from, bar.to));
+      const double width = std::max(x_of(std::max(bar.from, bar.to)) - from, bar.from == bar.to ? 0.0 : kThinnest);
+      const QRectF box(from, top + inset, width, frame.line - 2.0 * inset);
+      fill(painter, box, bar.category);
+      if (bar.id >= 0 && bar.id == selected_) {
+        painter.setPen(QPen(theme.selection, 2.0));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRect(box.adjusted(-1.0, -1.0, 1.0, 1.0));
+      }
+      if (row.lines[line].size() == 1) {
+        tips = bar.tip;
+        id = bar.id;
+      } else {
+        spots.push_back({box, bar.tip, bar.id});
+      }
+    }
+    if (row.lines[line].size() == 1) {  // the whole row answers: a thin bar is hard to hit
+      spots.push_back(
+          {QRectF(frame.names_left, top, frame.bars.right() + frame.values_width + kGap - frame.names_left, frame.line),
+           tips, id});
+    }
+    if (row.linked && line == 0 && index > 0 && !row.lines[line].empty()) {
+      painter.setPen(QPen(theme.axis, 1.0));
+      const double x = x_of(row.lines[line].front().from);
+      painter.drawLine(QPointF(x, frame.tops[index] - inset), QPointF(x, frame.tops[index] + inset));
+    }
+    if (line < row.values.size()) {
+      painter.setPen(row.warns ? theme.bad : theme.text);
+      painter.drawText(QRectF(frame.bars.right() + kGap, top, frame.values_width, frame.line),
+                       Qt::AlignRight | Qt::AlignVCenter, row.values[line]);
+    }
+  }
+  painter.restore();
+}
+
+void BarRows::draw_limit(QPainter& painter, const Theme& theme, const Frame& frame) const {
+  if (!limit_) {
+    return;
+  }
+  const double x = frame.bars.left() + axis_.share(*limit_) * frame.bars.width();
+  painter.setPen(QPen(theme.bad, 2.0, Qt::DashLine));
+  painter.drawLine(QPointF(x, frame.bars.top() - 2.0), QPointF(x, frame.bars.bottom()));
+  const QFontMetricsF metrics(painter.font());
+  const double width = metrics.horizontalAdvance(limit_name_) + 4.0;
+  const double left = std::clamp(x - width / 2.0, frame.names_left,
+                                 std::max(frame.names_left, frame.bars.right() + frame.values_width - width));
+  painter.setPen(theme.bad);
+  painter.drawText(QRectF(left, frame.bars.top() - metrics.height() - 2.0, width, metrics.height()), Qt::AlignCenter,
+                   limit_name_);
+}
+
+}  // namespace trainyard::gui

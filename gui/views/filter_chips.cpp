@@ -1,0 +1,54 @@
+#include "gui/views/filter_chips.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QToolButton>
+
+namespace trainyard::gui {
+
+FilterChips::FilterChips(Results& results, QWidget* parent) : QWidget(parent), results_(results) {
+  row_ = new QHBoxLayout(this);
+  row_->setContentsMargins(0, 0, 0, 0);
+  setAccessibleName(tr("Filters that hold"));
+  connect(&results, &Results::filter_changed, this, &FilterChips::refresh);
+  connect(&results, &Results::plans_changed, this, &FilterChips::refresh);
+  refresh();
+}
+
+void FilterChips::refresh() {
+  while (QLayoutItem* item = row_->takeAt(0)) {
+    if (item->widget() != nullptr) {
+      item->widget()->deleteLater();
+    }
+    delete item;
+  }
+  const std::vector<RangeFilter>& filters = results_.filters();
+  if (filters.empty()) {
+    row_->addWidget(new QLabel(tr("No filters. Drag along an axis to keep a range of plans.")));
+  }
+  for (const RangeFilter& filter : filters) {
+    auto* chip = new QToolButton;
+    chip->setText(text_of(filter) + QStringLiteral("  \u2715"));
+    chip->setToolTip(tr("Remove this filter"));
+    connect(chip, &QToolButton::clicked, this, [this, column = filter.column] { results_.remove_filter(column); });
+    row_->addWidget(chip);
+  }
+  if (filters.size() > 1) {
+    auto* all = new QToolButton;
+    all->setText(tr("Clear all"));
+    connect(all, &QToolButton::clicked, this, [this] { results_.clear_filters(); });
+    row_->addWidget(all);
+  }
+  if (!filters.empty()) {
+    int passing = 0;
+    int feasible = 0;
+    for (std::size_t i = 0; i < results_.plans().size(); ++i) {
+      passing += results_.passes(static_cast<int>(i)) ? 1 : 0;
+      feasible += results_.plans()[i].feasible() ? 1 : 0;
+    }
+    row_->addWidget(new QLabel(tr("%1 of %2 plans").arg(passing).arg(feasible)));
+  }
+  row_->addStretch(1);
+}
+
+}  // namespace trainyard::gui

@@ -1,0 +1,44 @@
+// Reliability: what failures leave of the selected plan, under the study's failure profile and policy.
+#pragma once
+
+#include "gui/models/value_table.h"
+#include "gui/paint/bar_rows.h"
+#include "gui/paint/line_chart.h"
+#include "gui/session/reliability_studies.h"
+#include "gui/views/refreshing_view.h"
+
+class QLabel;
+
+namespace trainyard::gui {
+
+class ReliabilityView : public RefreshingView {
+  Q_OBJECT
+
+ public:
+  explicit ReliabilityView(Session& session, QWidget* parent = nullptr);
+
+  QAbstractItemModel* table() override { return &table_; }
+  const LineChart& intervals() const { return *intervals_; }
+  const LineChart& scales() const { return *scales_; }
+  const LineChart& month() const { return *month_; }
+  const BarRows& spread() const { return *spread_; }
+  const BarRows& waste() const { return *waste_; }
+  QString summary() const;
+
+ protected:
+  void refresh() override;
+
+ private:
+  void say_nothing(const QString& why);
+  void show_study(const PlanRow& row, const simulator::ReliabilityStudy& study);
+
+  QLabel* summary_;
+  LineChart* intervals_;
+  LineChart* scales_;
+  LineChart* month_;
+  BarRows* spread_;
+  BarRows* waste_;
+  ValueTable table_;
+};
+
+}  // namespace trainyard::gui
