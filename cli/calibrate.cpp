@@ -30,6 +30,8 @@ constexpr double kBusy = 0.2;  // quiet virtual machines showed 0.09 to 0.15
 
 struct Options {
   int ranks = 0;
+  std::string device = "auto";
+  int ranks_per_gpu = 1;
   std::optional<int> threads;
   bool quick = false;
   std::string output;
@@ -93,6 +95,8 @@ int calibrate(const Session& session, const Options& options) {
   check_writable(options.output);
   executor::CalibrationOptions calibration;
   calibration.quick = options.quick;
+  calibration.device = executor::choose_device(executor::parse_device(options.device), options.ranks,
+                                               options.ranks_per_gpu, executor::usable_gpus());
   calibration.threads_per_rank = options.threads.value_or(executor::threads_per_rank(options.ranks));
   const auto begin = std::chrono::steady_clock::now();
   const executor::CalibrationOutcome outcome = measure(session, options, calibration);
@@ -124,6 +128,11 @@ void add_calibrate(CLI::App& app, Session& session, Action& action) {
                              "  trainyard calibrate --ranks 2 --output profile.json"});
   verb->add_option("--ranks", options->ranks, "How many ranks measure at once: as many as a run will have")->required();
   verb->add_option("--output", options->output, "Device profile to write")->type_name("FILE")->required();
+  verb->add_option("--device", options->device, "cpu, cuda, or auto: GPUs where every rank gets one of its own")
+      ->type_name("DEVICE")
+      ->default_str("auto");
+  verb->add_option("--ranks-per-gpu", options->ranks_per_gpu, "To test with more ranks than GPUs; slow")
+      ->type_name("N");
   verb->add_option("--threads", options->threads, "Threads of each rank; otherwise the cores, shared out evenly");
   verb->add_flag("--quick", options->quick, "Fewer repeats: noisier, several times faster");
   verb->callback([options, &action] { action = [options](const Session& s) { return calibrate(s, *options); }; });

@@ -51,7 +51,20 @@ ordered_json to_json(const executor::GpuSoftware& gpu) {
   object["driver_version"] = gpu.driver_version ? ordered_json(*gpu.driver_version) : ordered_json();
   object["driver_library"] = gpu.driver_library;
   object["toolkit"] = gpu.toolkit ? ordered_json(*gpu.toolkit) : ordered_json();
-  object["nccl"] = gpu.nccl;
+  object["nccl_version"] = gpu.nccl_version ? ordered_json(*gpu.nccl_version) : ordered_json();
+  object["nccl_library"] = gpu.nccl_library;
+  object["nccl_header_version"] = gpu.nccl_header ? ordered_json(*gpu.nccl_header) : ordered_json();
+  object["nccl_problem"] = gpu.nccl_problem;
+  object["built_with_cuda"] = gpu.cuda.module_found;
+  object["cuda_problem"] = gpu.cuda.problem;
+  object["usable"] = ordered_json::array();
+  for (const executor::Gpu& one : gpu.cuda.gpus) {
+    object["usable"].push_back({{"name", one.name},
+                                {"bus", one.bus},
+                                {"memory_bytes", one.memory.value()},
+                                {"compute_capability", one.compute_capability},
+                                {"processors", one.processors}});
+  }
   object["missing"] = executor::missing(gpu);
   return object;
 }
@@ -103,8 +116,10 @@ int doctor(const Session& session) {
     print_json(object);
   } else {
     print_checks(session, checks);
-    fmt::print("\n{}\n", ready ? "Ready: calibrate, plan and run work here on the CPU."
-                               : "Not ready: put right what is marked as a problem.");
+    const bool gpus = gpu.cuda.problem.empty() && !gpu.cuda.gpus.empty();
+    fmt::print("\n{}\n", !ready ? "Not ready: put right what is marked as a problem."
+                         : gpus ? "Ready: calibrate, plan and run work here on GPUs and on the CPU."
+                                : "Ready: calibrate, plan and run work here on the CPU.");
   }
   return ready ? kOk : kFailedRun;
 }

@@ -8,6 +8,7 @@
 
 #include "core/units/format_quantity.h"
 #include "core/units/quantity.h"
+#include "executor/communicator/nccl/nccl_version.h"
 #include "executor/device/cpu_device.h"
 #include "executor/machine/self_test.h"
 
@@ -76,6 +77,47 @@ Check from_self_test(const char* name, const executor::SelfTest& test, const cha
   return {name, test.passed ? Health::kOk : Health::kProblem, test.detail, test.passed ? "" : advice};
 }
 
+// 13000: "13.0", as CUDA numbers its versions.
+std::string cuda_version(int version) { return fmt::format("{}.{}", version / 1000, version / 10 % 100); }
+
+// A CPU-only program on a machine without GPUs is as it should be.
+Check cuda_build(const executor::GpuSoftware& software) {
+  Check check{"cuda", Health::kOk, "", ""};
+  const executor::CudaStatus& cuda = software.cuda;
+  if (!cuda.module_found) {
+    check.found = "this program was built without CUDA";
+    check.advice = "for GPUs: " + how_to_build_with_cuda(software);
+  } else {
+    check.found = fmt::format("this program has CUDA {} for {}", cuda_version(cuda.runtime_version),
+                              cuda.architectures.empty() ? "unknown GPUs" : cuda.architectures);
+    if (cuda.driver_version > 0) {
+      check.found += fmt::format("; the driver takes up to {}", cuda_version(cuda.driver_version));
+    }
+  }
+  if (software.toolkit) {
+    check.found += "; toolkit " + *software.toolkit;
+  }
+  if (cuda.module_found && !cuda.problem.empty() && software.pci_devices.value_or(0) > 0) {
+    check.health = Health::kNote;
+    check.advice = "no GPU can be used: " + cuda.problem;
+  }
+  return check;
+}
+
+Check nccl(const executor::GpuSoftware& software) {
+  Check check{"nccl", Health::kOk, "", ""};
+  if (software.nccl_version) {
+    check.found = fmt::format("{} ({})", executor::nccl_version_text(*software.nccl_version), software.nccl_library);
+  } else {
+    check.found = software.nccl_header ? "no library found" : "this program was built without NCCL";
+  }
+  if (!software.nccl_problem.empty()) {
+    check.health = software.cuda.gpus.size() > 1 ? Health::kNote : Health::kOk;
+    check.advice = "for more than one GPU: " + software.nccl_problem;
+  }
+  return check;
+}
+
 }  // namespace
 
 std::string_view to_string(Health health) {
@@ -100,24 +142,25 @@ std::vector<Check> check_machine(const executor::Machine& machine) {
 }
 
 std::vector<Check> check_gpu(const executor::GpuSoftware& software) {
-  Check check{"gpu", Health::kOk, "", ""};
-  if (software.pci_devices.value_or(0) > 0) {
-    check.found = fmt::format("{} NVIDIA", *software.pci_devices);
+  Check gpu{"gpu", Health::kOk, "", ""};
+  if (!software.cuda.gpus.empty()) {
+    for (const executor::Gpu& one : software.cuda.gpus) {
+      gpu.found += fmt::format("{}{}, {}", gpu.found.empty() ? "" : "; ", one.name, format_quantity(one.memory));
+    }
+  } else if (software.pci_devices.value_or(0) > 0) {
+    gpu.found = fmt::format("{} NVIDIA", *software.pci_devices);
   } else {
-    check.found = software.driver_version ? "NVIDIA driver" : "none found";
+    gpu.found = software.driver_version ? "NVIDIA driver" : "none found";
   }
   if (software.driver_version) {
-    check.found += ", driver " + *software.driver_version;
-  }
-  if (software.toolkit) {
-    check.found += ", toolkit " + *software.toolkit;
+    gpu.found += ", driver " + *software.driver_version;
   }
   const std::vector<std::string> list = missing(software);
   if (!list.empty()) {
-    check.health = Health::kNote;
-    check.advice = fmt::format("missing: {}", fmt::join(list, "; "));
+    gpu.health = Health::kNote;
+    gpu.advice = fmt::format("missing: {}", fmt::join(list, "; "));
   }
-  return {check};
+  return {gpu, cuda_build(software), nccl(software)};
 }
 
 Check check_disk() {

@@ -37,6 +37,8 @@ struct Options {
   std::string initial_weights;
   std::string profile;
   std::optional<std::int64_t> steps;
+  std::string device = "auto";
+  int ranks_per_gpu = 1;
   std::optional<int> threads;
   std::optional<std::int64_t> evaluate_every;
   std::vector<std::string> faults;
@@ -57,6 +59,8 @@ executor::RunOptions run_options(const Options& options, const Plan& plan) {
     run.initial_weights = options.initial_weights;
   }
   run.steps = options.steps;
+  run.device = executor::choose_device(executor::parse_device(options.device), plan.layout.ranks(),
+                                       options.ranks_per_gpu, executor::usable_gpus());
   run.threads_per_rank = options.threads.value_or(executor::threads_per_rank(plan.layout.ranks()));
   run.evaluate_every = options.evaluate_every;
   run.save_model = !options.no_model;
@@ -230,8 +234,9 @@ int run(const Session& session, const Options& options) {
   const executor::RunFiles files{options.folder()};
   const executor::RunOptions run = run_options(options, plan);
   const std::int64_t steps = std::min(options.steps.value_or(plan.training.steps), plan.training.steps);
-  fmt::print(stderr, "{} on {} of {}: {}\n", plan.model.name, counted(plan.layout.ranks(), "rank"),
-             counted(run.threads_per_rank, "thread"), describe(plan.layout));
+  const bool gpus = run.device.kind == executor::DeviceKind::kCuda;
+  fmt::print(stderr, "{} on {}{}: {}\n", plan.model.name, counted(plan.layout.ranks(), gpus ? "GPU rank" : "rank"),
+             gpus ? std::string() : " of " + counted(run.threads_per_rank, "thread"), describe(plan.layout));
   RunProgress progress(session.err, steps);
   const executor::RunCallbacks callbacks{
       .on_record = [&](const std::string& line) { progress.record(line); },
@@ -282,6 +287,12 @@ void add_run(CLI::App& app, Session& session, Action& action) {
   verb->add_option("--steps", options->steps, "Stop after this many of the plan's steps");
   verb->add_option("--init", options->initial_weights, "Folder of Hugging Face safetensors to start from")
       ->type_name("FOLDER");
+  verb->add_option("--device", options->device,
+                   "cpu, cuda, or auto: GPUs where every rank gets one of its own, otherwise the CPU")
+      ->type_name("DEVICE")
+      ->default_str("auto");
+  verb->add_option("--ranks-per-gpu", options->ranks_per_gpu, "To test with more ranks than GPUs; slow")
+      ->type_name("N");
   verb->add_option("--threads", options->threads, "Threads of each rank; otherwise the cores, shared out evenly");
   verb->add_option("--evaluate-every", options->evaluate_every,
                    "Steps between evaluations on held-back text; there is one at the end in any case");

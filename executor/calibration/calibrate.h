@@ -11,10 +11,12 @@
 #include "core/plan/device_profile.h"
 #include "executor/communicator/communicator.h"
 #include "executor/device/device.h"
+#include "executor/run/device_choice.h"
 
 namespace trainyard::executor {
 
 struct CalibrationOptions {
+  DeviceChoice device;
   int threads_per_rank = 1;
   bool quick = false;  // fewer repeats: noisier, several times faster
 };

@@ -10,13 +10,12 @@
 
 #include "core/error.h"
 #include "executor/calibration/process_baseline.h"
-#include "executor/communicator/gloo_communicator.h"
 #include "executor/communicator/peer_lost.h"
-#include "executor/device/cpu_device.h"
+#include "executor/device/cuda_module.h"
 #include "executor/machine/machine.h"
+#include "executor/run/rank_backend.h"
 #include "executor/supervisor/local_launcher.h"
 #include "executor/supervisor/rank_environment.h"
-#include "executor/supervisor/store_client.h"
 #include "executor/supervisor/watcher.h"
 
 namespace trainyard::executor {
@@ -76,6 +75,10 @@ CalibrationOptions options_from(const std::vector<std::string>& arguments) {
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     if (arguments[i] == "--quick") {
       options.quick = true;
+    } else if (arguments[i] == "--device" && i + 1 < arguments.size()) {
+      options.device.kind = parse_device(arguments[++i]).value_or(DeviceKind::kCpu);
+    } else if (arguments[i] == "--ranks-per-gpu" && i + 1 < arguments.size()) {
+      options.device.ranks_per_gpu = std::stoi(arguments[++i]);
     } else if (arguments[i] == "--threads" && i + 1 < arguments.size()) {
       options.threads_per_rank = std::stoi(arguments[++i]);
     } else {
@@ -85,21 +88,27 @@ CalibrationOptions options_from(const std::vector<std::string>& arguments) {
   return options;
 }
 
-DeviceProfile make_profile(Concurrency concurrency) {
+// A GPU's profile has its name and memory; what a process takes of it beside its buffers is not measured.
+DeviceProfile make_profile(Concurrency concurrency, const DeviceChoice& choice) {
   const Machine machine = read_machine();
   DeviceProfile profile;
   profile.name = machine.host;
-  profile.device = "cpu";
+  profile.device = std::string(to_string(choice.kind));
   profile.provenance.version = tool_version();
   MeasuredProfile measured;
   measured.memory = machine.memory.usable();
+  if (choice.kind == DeviceKind::kCuda) {
+    const Gpu gpu = cuda_status().gpus.front();
+    profile.name += " " + gpu.name;
+    measured.memory = ByteCount(gpu.memory.value() / choice.ranks_per_gpu);
+  }
   measured.concurrencies.push_back(std::move(concurrency));
   profile.data = std::move(measured);
   return profile;
 }
 
-void print_profile(const Calibration& calibration) {
-  const std::string document = to_json(make_profile(calibration.concurrency));
+void print_profile(const Calibration& calibration, const DeviceChoice& choice) {
+  const std::string document = to_json(make_profile(calibration.concurrency, choice));
   fmt::print("{}{}\n{}{}", kNoise, calibration.noise, kProfile, document);
   std::fflush(stdout);
 }
@@ -109,15 +118,22 @@ void print_profile(const Calibration& calibration) {
 CalibrationOutcome launch_calibration(int ranks, const CalibrationOptions& options,
                                       const std::filesystem::path& executable, const CalibrationProgress& progress) {
   LaunchOptions launch;
-  launch.command = {executable.string(), "rank", kCalibrateArgument, "--threads",
-                    std::to_string(options.threads_per_rank)};
+  launch.command = {executable.string(),
+                    "rank",
+                    kCalibrateArgument,
+                    "--threads",
+                    std::to_string(options.threads_per_rank),
+                    "--device",
+                    std::string(to_string(options.device.kind)),
+                    "--ranks-per-gpu",
+                    std::to_string(options.device.ranks_per_gpu)};
   if (options.quick) {
     launch.command.emplace_back("--quick");
   }
   launch.ranks = ranks;
   launch.job = "calibrate";
   launch.consequence_exit = kPeerLostExit;
-  launch.environment = {"OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1"};
+  launch.environment = backend_environment(options.device, false);
   launch.interrupt_patience = std::chrono::milliseconds(200);  // nothing to save
   OutputReader reader(progress);
   launch.on_output = [&](int rank, OutputStream stream, std::string_view bytes) {
@@ -136,6 +152,9 @@ CalibrationOutcome launch_calibration(int ranks, const CalibrationOptions& optio
   if (result.ok()) {
     outcome.noise = reader.noise();
     outcome.profile = reader.profile();
+    if (options.device.kind == DeviceKind::kCuda) {
+      return outcome;
+    }
     const ProcessBaseline baseline = measure_process_baseline(ranks, options.threads_per_rank, executable);
     outcome.failure = baseline.outcome.failure;
     outcome.interrupted_by = baseline.outcome.interrupted_by;
@@ -150,34 +169,33 @@ void calibration_rank_main(const std::vector<std::string>& arguments) {
   if (!environment) {
     throw Error("is started by the launcher only", "rank", "use `trainyard calibrate`");
   }
-  StoreClient store(environment->store);
   std::atomic<Communicator*> reachable = nullptr;
   const auto abort = [&reachable](const std::string& why) {
     if (Communicator* communicator = reachable.load()) {
       communicator->abort(why);
     }
   };
-  const auto device = make_cpu_device(
-      {.threads = options.threads_per_rank, .on_failure = [&abort] { abort("work on another stream failed"); }});
-  const auto communicator = make_gloo_communicator(*device, store, Rank(environment->rank), environment->size,
-                                                   {.prefix = environment->prefix});
-  reachable = communicator.get();
+  RankBackend backend(*environment, {.choice = options.device,
+                                     .threads = options.threads_per_rank,
+                                     .on_failure = [&abort] { abort("work on another stream failed"); }});
+  reachable = &backend.communicator();
   Calibration calibration;
   {
     const Watcher watcher(*environment, abort);
     double shown = -1;
-    calibration = calibrate(*device, *communicator, options, [&](double share, const std::string& what) {
-      if (environment->rank == 0 && (share - shown >= 0.01 || share >= 1)) {
-        shown = share;
-        fmt::print("{}{:.3f} {}\n", kProgress, share, what);
-        std::fflush(stdout);
-      }
-    });
-    communicator->barrier();
+    calibration =
+        calibrate(backend.device(), backend.communicator(), options, [&](double share, const std::string& what) {
+          if (environment->rank == 0 && (share - shown >= 0.01 || share >= 1)) {
+            shown = share;
+            fmt::print("{}{:.3f} {}\n", kProgress, share, what);
+            std::fflush(stdout);
+          }
+        });
+    backend.communicator().barrier();
   }
   reachable = nullptr;
   if (environment->rank == 0) {
-    print_profile(calibration);
+    print_profile(calibration, options.device);
   }
 }
 

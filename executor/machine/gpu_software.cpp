@@ -9,6 +9,10 @@
 #include <sstream>
 #include <string_view>
 
+#include "core/error.h"
+#include "executor/communicator/nccl/nccl_library.h"
+#include "executor/communicator/nccl/nccl_version.h"
+
 namespace trainyard::executor {
 
 namespace {
@@ -59,6 +63,18 @@ std::optional<std::string> find_toolkit() {
   return std::nullopt;
 }
 
+void find_nccl(GpuSoftware& software) {
+  software.nccl_header = nccl_header_version();
+  try {
+    const auto nccl = open_nccl();
+    software.nccl_version = nccl->version();
+    software.nccl_library = nccl->where();
+    require_nccl_version(nccl->version(), nccl->where());
+  } catch (const Error& error) {
+    software.nccl_problem = error.problem();
+  }
+}
+
 }  // namespace
 
 GpuSoftware find_gpu_software() {
@@ -70,7 +86,8 @@ GpuSoftware find_gpu_software() {
   }
   software.driver_library = loads("libcuda.so.1");
   software.toolkit = find_toolkit();
-  software.nccl = loads("libnccl.so.2");
+  find_nccl(software);
+  software.cuda = cuda_status();
   return software;
 }
 
@@ -88,10 +105,21 @@ std::vector<std::string> missing(const GpuSoftware& software) {
   if (!software.toolkit) {
     list.emplace_back("the CUDA toolkit: Debian's nvidia-cuda-toolkit (non-free), or NVIDIA's");
   }
-  if (!software.nccl) {
-    list.emplace_back("libnccl.so.2: NVIDIA's libnccl2");
+  if (!software.nccl_problem.empty()) {
+    list.emplace_back("NCCL for more than one GPU (NVIDIA's libnccl2 and libnccl-dev): " + software.nccl_problem);
+  }
+  if (const std::string build = how_to_build_with_cuda(software); !build.empty()) {
+    list.push_back("CUDA in this program: " + build);
   }
   return list;
+}
+
+std::string how_to_build_with_cuda(const GpuSoftware& software) {
+  if (software.cuda.module_found) {
+    return "";
+  }
+  return software.toolkit ? "build again with -DTRAINYARD_CUDA=ON"
+                          : "install the CUDA toolkit, 12.4 or later, then build again with -DTRAINYARD_CUDA=ON";
 }
 
 }  // namespace trainyard::executor

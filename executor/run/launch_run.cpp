@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "executor/checkpoint/model_weights.h"
 #include "executor/data/byte_text.h"
-#include "executor/run/cpu_capabilities.h"
+#include "executor/run/cuda_capabilities.h"
 #include "executor/run/run_files.h"
 #include "executor/run/run_folder.h"
 #include "executor/run/run_rank.h"
@@ -24,12 +24,12 @@ namespace fs = std::filesystem;
 
 void check_recovery(const Plan& plan) {
   if (plan.recovery.kind != RecoveryKind::kRestartFromStorage) {
-    throw Error("the CPU executor can't recover by \"" + std::string(to_string(plan.recovery.kind)) +
+    throw Error("the executor can't recover by \"" + std::string(to_string(plan.recovery.kind)) +
                     "\", only by \"restart_from_storage\"",
                 "plan#/recovery/kind", "simulate it, or change the plan's recovery");
   }
   if (!plan.recovery.detectors.empty()) {
-    throw Error("the CPU executor has no \"" + std::string(to_string(plan.recovery.detectors.front())) + "\" detector",
+    throw Error("the executor has no \"" + std::string(to_string(plan.recovery.detectors.front())) + "\" detector",
                 "plan#/recovery/detectors", "simulate it, or take the detectors out of the plan's recovery");
   }
 }
@@ -37,8 +37,8 @@ void check_recovery(const Plan& plan) {
 // Returns the hash of the data.
 std::string check_before_launch(const Plan& plan, const RunOptions& options) {
   validate(plan, "plan");
-  if (const auto obstacle = why_not(cpu_capabilities(), plan.model, plan.layout)) {
-    throw Error("the CPU executor can't run it: " + obstacle->detail, "plan",
+  if (const auto obstacle = why_not(capabilities_of(options.device.kind), plan.model, plan.layout)) {
+    throw Error("it can't be run: " + obstacle->detail, "plan",
                 "simulate it, or choose another layout with `trainyard plan`");
   }
   if (plan.model.vocabulary < kByteVocabulary) {

@@ -32,9 +32,9 @@ int threads_per_rank(std::int64_t ranks);
 
 // Starts `executable rank ARGUMENTS` once per rank of the plan and waits for all of them, starting them again by the
 // plan's recovery policy (run_supervisor.h). Before that it checks what would fail on every rank: the plan against
-// cpu_capabilities(), the data, the weights, and last the folder (run_folder.h), so that an earlier run goes only for
-// one that can start; those throw Error, as does a run to be resumed whose checkpoints don't belong to this plan and
-// data. What fails later is in the outcome and in the record's end line. The hidden verb `rank` calls rank_main().
+// what the device can run, the data, the weights, and last the folder (run_folder.h), so that an earlier run goes only
+// for one that can start; those throw Error, as does a run to be resumed whose checkpoints don't belong to this plan
+// and data. What fails later is in the outcome and in the record's end line. The hidden verb `rank` calls rank_main().
 RunOutcome launch_run(const Plan& plan, const RunOptions& options, const std::filesystem::path& executable,
                       const RunCallbacks& callbacks);
 

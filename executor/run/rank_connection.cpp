@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "executor/communicator/gloo_communicator.h"
-#include "executor/device/cpu_device.h"
-
 namespace trainyard::executor {
 
 namespace {
@@ -21,21 +18,20 @@ milliseconds beat_interval(const RecoveryPolicy& recovery) {
 }
 
 // The launcher's timeout comes first, for it knows which rank is to blame; a rank's own wait is the last resort.
-GlooOptions gloo_options(const RankEnvironment& environment, const RecoveryPolicy& recovery) {
-  GlooOptions options;
-  options.prefix = environment.prefix;
-  options.timeout = in_milliseconds(recovery.hang_timeout) * 2 + std::chrono::seconds(30);
-  return options;
+milliseconds wait_timeout(const RecoveryPolicy& recovery) {
+  return in_milliseconds(recovery.hang_timeout) * 2 + std::chrono::seconds(30);
 }
 
 }  // namespace
 
-RankConnection::RankConnection(const RankEnvironment& environment, int threads, const RecoveryPolicy& recovery)
+RankConnection::RankConnection(const RankEnvironment& environment, const DeviceChoice& choice, int threads,
+                               const RecoveryPolicy& recovery)
     : store_(environment.store),
-      device_(make_cpu_device({.threads = threads, .on_failure = [this] { abort("work on another stream failed"); }})),
-      communicator_(make_gloo_communicator(*device_, store_, Rank(environment.rank), environment.size,
-                                           gloo_options(environment, recovery))) {
-  reachable_ = communicator_.get();
+      backend_(environment, {.choice = choice,
+                             .threads = threads,
+                             .on_failure = [this] { abort("work on another stream failed"); },
+                             .timeout = wait_timeout(recovery)}) {
+  reachable_ = &backend_.communicator();
   watcher_ = std::make_unique<Watcher>(
       environment, [this](const std::string& why) { abort(why); }, beat_interval(recovery),
       [this] { return progress(); });

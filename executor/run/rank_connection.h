@@ -9,6 +9,7 @@
 #include "core/plan/recovery_policy.h"
 #include "executor/communicator/communicator.h"
 #include "executor/device/device.h"
+#include "executor/run/rank_backend.h"
 #include "executor/supervisor/rank_environment.h"
 #include "executor/supervisor/store_client.h"
 #include "executor/supervisor/watcher.h"
@@ -17,14 +18,15 @@ namespace trainyard::executor {
 
 class RankConnection {
  public:
-  RankConnection(const RankEnvironment& environment, int threads, const RecoveryPolicy& recovery);
+  RankConnection(const RankEnvironment& environment, const DeviceChoice& choice, int threads,
+                 const RecoveryPolicy& recovery);
   ~RankConnection();
   RankConnection(const RankConnection&) = delete;
   RankConnection& operator=(const RankConnection&) = delete;
 
   Store& store() { return store_; }
-  Device& device() { return *device_; }
-  Communicator& communicator() { return *communicator_; }
+  Device& device() { return backend_.device(); }
+  Communicator& communicator() { return backend_.communicator(); }
 
   // The rank has got somewhere: it begins this step, or has done a piece of something that is no step.
   void begin_step(std::int64_t step);
@@ -38,8 +40,7 @@ class RankConnection {
   std::atomic<std::int64_t> ticks_ = 1;
   std::atomic<std::int64_t> step_ = 0;
   std::atomic<Communicator*> reachable_ = nullptr;
-  std::unique_ptr<Device> device_;
-  std::unique_ptr<Communicator> communicator_;
+  RankBackend backend_;
   std::unique_ptr<Watcher> watcher_;
 };
 

@@ -15,6 +15,8 @@ constexpr const char* kFolder = "--folder";
 constexpr const char* kData = "--data";
 constexpr const char* kInitialWeights = "--init";
 constexpr const char* kSteps = "--steps";
+constexpr const char* kDevice = "--device";
+constexpr const char* kRanksPerGpu = "--ranks-per-gpu";
 constexpr const char* kThreads = "--threads";
 constexpr const char* kTracedSteps = "--traced-steps";
 constexpr const char* kEvaluateEvery = "--evaluate-every";
@@ -138,6 +140,8 @@ std::vector<std::string> to_arguments(const RunOptions& options) {
   if (options.steps) {
     add(kSteps, std::to_string(*options.steps));
   }
+  add(kDevice, std::string(to_string(options.device.kind)));
+  add(kRanksPerGpu, std::to_string(options.device.ranks_per_gpu));
   add(kThreads, std::to_string(options.threads_per_rank));
   add(kTracedSteps, std::to_string(options.traced_steps));
   if (options.evaluate_every) {
@@ -162,6 +166,8 @@ RunOptions from_arguments(const std::vector<std::string>& arguments) {
     options.initial_weights = *folder;
   }
   options.steps = given.number<std::int64_t>(kSteps);
+  options.device.kind = parse_device(given.text(kDevice).value_or("cpu")).value_or(DeviceKind::kCpu);
+  options.device.ranks_per_gpu = given.number<int>(kRanksPerGpu).value_or(1);
   options.threads_per_rank = given.number<int>(kThreads).value_or(options.threads_per_rank);
   options.traced_steps = given.number<int>(kTracedSteps).value_or(options.traced_steps);
   options.evaluate_every = given.number<std::int64_t>(kEvaluateEvery);

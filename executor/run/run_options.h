@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/units/quantity.h"
+#include "executor/run/device_choice.h"
 #include "executor/run/injected_faults.h"
 
 namespace trainyard::executor {
@@ -27,6 +28,7 @@ struct RunOptions {
   std::filesystem::path data;                            // raw text
   std::optional<std::filesystem::path> initial_weights;  // folder in Hugging Face's form; unset: random
   std::optional<std::int64_t> steps;                     // stop earlier than the plan says
+  DeviceChoice device;
   int threads_per_rank = 1;
   int traced_steps = 3;  // the last ones; trace.json holds the one of median duration. 0: no trace
   std::optional<std::int64_t> evaluate_every;  // steps; the held-back text is always evaluated at the end

@@ -45,7 +45,7 @@ class RankRun {
         environment_(environment),
         sink_(sink),
         text_(options.data, plan.training.sequence),
-        connection_(environment, options.threads_per_rank, plan.recovery),
+        connection_(environment, options.device, options.threads_per_rank, plan.recovery),
         worker_(plan, connection_.device(), connection_.communicator()),
         statistics_(connection_.device(), connection_.communicator()),
         checkpoints_(plan, options_, environment, worker_, connection_,

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/program/program.h"
 #include "executor/communicator/peer_lost.h"
+#include "executor/run/rank_backend.h"
 
 namespace trainyard::executor {
 
@@ -107,8 +108,7 @@ LaunchResult RunSupervisor::launch() {
   launch.hang_timeout = in_milliseconds(plan_.recovery.hang_timeout);
   launch.kills = kills_.get();
   launch.on_kill = [this](int rank) { notice(fmt::format("injected: SIGKILL to rank {}", rank)); };
-  // Kernels thread over our own pool; a BLAS with threads of its own would fight it for the cores.
-  launch.environment = {"OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1"};
+  launch.environment = backend_environment(options_.device, plan_.layout.strict_reduction);
   LineSplitter lines;
   launch.on_output = [&](int rank, OutputStream stream, std::string_view bytes) {
     lines.add(rank, stream, bytes, [&](const std::string& line) {
