@@ -38,7 +38,7 @@ void check_recovery(const Plan& plan) {
 std::string check_before_launch(const Plan& plan, const RunOptions& options) {
   validate(plan, "plan");
   if (const auto obstacle = why_not(capabilities_of(options.device.kind), plan.model, plan.layout)) {
-    throw Error("it can't be run: " + obstacle->detail, "plan",
+    throw Error("the executor can't run it: " + obstacle->detail, "plan",
                 "simulate it, or choose another layout with `trainyard plan`");
   }
   if (plan.model.vocabulary < kByteVocabulary) {
