@@ -15,6 +15,11 @@ namespace trainyard {
 
 constexpr std::int64_t kArenaAlignment = 256;
 
+// What a buffer takes in the arena.
+constexpr std::int64_t arena_size(ByteCount bytes) {
+  return (bytes.value() + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+}
+
 // Sets arena_offset of every transient buffer, adds waits, sets role.arena_bytes.
 // Cost: O((buffers + instructions) x free regions).
 void place_buffers(Role& role);

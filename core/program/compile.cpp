@@ -163,16 +163,21 @@ class StageRoles {
 
 }  // namespace
 
-Program compile(const Plan& plan, ProgramKind kind, RoleDetail detail) {
+Program program_frame(const Plan& plan) {
   validate(plan, "plan");
   require_expressible(plan);
+  Program program;
+  program.mesh = Mesh(plan.layout);
+  program.groups = make_groups(plan);
+  return program;
+}
+
+Program compile(const Plan& plan, ProgramKind kind, RoleDetail detail) {
   if (plan.model.experts) {
     detail = RoleDetail::kByStage;  // experts' shares follow another mesh than the dense ones
   }
-  Program program;
+  Program program = program_frame(plan);
   program.kind = kind;
-  program.mesh = Mesh(plan.layout);
-  program.groups = make_groups(plan);
   SegmentTable table;
   std::vector<StageRoles> stages;
   for (int stage = 0; stage < plan.layout.pipeline; ++stage) {

@@ -15,16 +15,17 @@ Elementwise pass_over(ElementwiseKernel kernel, std::int64_t n, std::int64_t rea
 }
 }  // namespace
 
-// Micro-batches that pass through a local chunk.
-std::int64_t GradientUpdate::passes_of(int chunk) const {
-  const std::int64_t all = stage_.layout.accumulation;
-  return stage_.layout.schedule == ScheduleKind::kDualPipe ? (chunk == 0 ? all / 2 : all - all / 2) : all;
+GradientUpdate::GradientUpdate(StageContext& stage, const std::vector<Slot>& slots)
+    : stage_(stage), passes_(stage.chunks.size(), 0) {
+  for (const Slot& slot : slots) {
+    passes_[static_cast<std::size_t>(slot.chunk)] += slot.kind == SlotKind::kBackwardInput ? 1 : 0;
+  }
 }
 
 void GradientUpdate::finish_tensors(const Slot& slot, const std::vector<ParameterKind>& kinds,
                                     std::optional<int> layer) {
   std::int64_t& finished = finished_passes_[{slot.chunk, layer.value_or(-1), static_cast<int>(kinds.front())}];
-  const bool last = ++finished == passes_of(slot.chunk);
+  const bool last = ++finished == passes_[static_cast<std::size_t>(slot.chunk)];
   for (ParameterKind kind : kinds) {
     if (kind == ParameterKind::kHead && stage_.shares_table()) {
       continue;  // complete with the embedding

@@ -14,7 +14,8 @@ namespace trainyard {
 
 class GradientUpdate {
  public:
-  explicit GradientUpdate(StageContext& stage) : stage_(stage) {}
+  // slots: of the step, in which each backward finishes its chunk's tensors once.
+  GradientUpdate(StageContext& stage, const std::vector<Slot>& slots);
 
   // A micro-batch's backward has passed these tensors. After the last micro-batch's they are complete; a
   // bucket that is, is reduced at once where the layout overlaps reduction with backward.
@@ -25,7 +26,6 @@ class GradientUpdate {
   void reduce_sums();
 
  private:
-  std::int64_t passes_of(int chunk) const;
   void reduce_bucket(const Bucket& bucket);
   void scatter_bucket(const Bucket& bucket, bool last);
   void reduce_replicas(const Bucket& bucket);
@@ -42,6 +42,7 @@ class GradientUpdate {
     friend auto operator<=>(const TensorPass&, const TensorPass&) = default;
   };
   StageContext& stage_;
+  std::vector<std::int64_t> passes_;                    // micro-batches that pass through a local chunk
   std::map<TensorPass, std::int64_t> finished_passes_;  // micro-batches done
   std::map<std::size_t, std::int64_t> complete_;        // tensors complete, by bucket
   std::vector<BufferId> after_;  // what reductions wait for besides their own gradients, without overlap

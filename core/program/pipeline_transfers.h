@@ -15,9 +15,28 @@ namespace trainyard {
 
 enum class TransferKind : std::uint8_t { kActivation, kGradient };
 
+// What a stage gets from another on one stream, by kind, micro-batch and local chunk.
+struct InboxItem {
+  TransferKind what = TransferKind::kActivation;
+  int microbatch = 0;
+  int chunk = 0;
+  friend auto operator<=>(const InboxItem&, const InboxItem&) = default;
+};
+
+// Whether this goes from the last stages to the first: gradients, and activations of a chunk placed backwards.
+bool towards_first(ScheduleKind schedule, TransferKind what, int chunk);
+// Whether two chunks of a stage face opposite ways.
+bool faces_both_ways(ScheduleKind schedule);
+// What `receiver` gets from `sender` in one direction, in the order in which the sender's slots make it.
+std::vector<InboxItem> inbox_order(const Layout& layout, const std::vector<Slot>& slots, int sender, int receiver,
+                                   bool towards_first_stage);
+// The same number on both sides: which micro-batch crosses which boundary between chunks of the model, and which way.
+std::uint64_t transfer_tag(const Layout& layout, TransferKind what, int microbatch, int own_chunk, int other_chunk);
+
 class PipelineTransfers {
  public:
-  explicit PipelineTransfers(StageContext& stage) : stage_(stage) {}
+  // sampled: of some slots only. Receives are posted where they are used, and sent gradients aren't held.
+  PipelineTransfers(StageContext& stage, bool sampled) : stage_(stage), sampled_(sampled) {}
 
   // Activations, or their gradients, to or from `other`: the chunk at the other end, on another stage.
   InstructionId send(TransferKind what, const Place& place, BufferId buffer, ChunkPlace other);
@@ -39,22 +58,15 @@ class PipelineTransfers {
 
  private:
   Communication communication(CommunicationKind kind, TransferKind what, const Place& place, ChunkPlace other) const;
-  // Whether this goes from the last stages to the first: gradients, and activations of a chunk placed backwards.
-  bool towards_first(TransferKind what, const Place& place) const;
-  std::uint64_t transfer_tag(const Place& place, TransferKind what, ChunkPlace other) const;
+  bool towards_first(TransferKind what, int chunk) const {
+    return trainyard::towards_first(stage_.layout.schedule, what, chunk);
+  }
   const std::vector<Slot>& schedule_of(int stage);
   std::size_t slot_on(ChunkPlace previous, SlotKind kind, int microbatch);
   Received post_receive(TransferKind what, const Place& place, ChunkPlace other);
 
-  // What a stage gets from another on one stream, by kind, micro-batch and local chunk.
-  struct Item {
-    TransferKind what = TransferKind::kActivation;
-    int microbatch = 0;
-    int chunk = 0;
-    friend auto operator<=>(const Item&, const Item&) = default;
-  };
   struct Inbox {
-    std::vector<Item> order;  // of the sender
+    std::vector<InboxItem> order;  // of the sender
     std::size_t posted = 0;
   };
   Inbox& inbox_of(int sender, bool towards_first);
@@ -65,10 +77,11 @@ class PipelineTransfers {
     std::size_t used_at = 0;  // position in that stage's schedule
   };
   StageContext& stage_;
+  bool sampled_;
   std::map<int, std::vector<Slot>> schedules_;  // of stages that were asked for
   std::vector<SentGradient> sent_gradients_;
   std::map<std::pair<int, bool>, Inbox> inboxes_;  // by sender and direction
-  std::map<Item, BufferId> arrived_;               // posted, not yet used
+  std::map<InboxItem, BufferId> arrived_;          // posted, not yet used
 };
 
 }  // namespace trainyard

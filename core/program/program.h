@@ -87,6 +87,9 @@ enum class RoleDetail : std::uint8_t { kExact, kByStage };
 // than layers). Cost: O(roles x instructions of a role + ranks).
 Program compile(const Plan& plan, ProgramKind kind = ProgramKind::kTraining, RoleDetail detail = RoleDetail::kExact);
 
+// Mesh and groups of a plan's program, without roles. Throws Error as compile() does.
+Program program_frame(const Plan& plan);
+
 // FLOPs, bytes and messages of one role, by kind: what the executor's counters must equal as integers.
 struct Volumes {
   FlopCount flops;

@@ -35,18 +35,21 @@ bool weights_apart(ScheduleKind kind) {
 
 class StageGenerator {
  public:
-  StageGenerator(const Plan& plan, RoleKey key, SegmentTable& table, Role& role)
+  StageGenerator(const Plan& plan, RoleKey key, const std::vector<Slot>& slots, bool sampled, SegmentTable& table,
+                 Role& role)
       : stage_(plan, key, table, role),
+        slots_(slots),
         weights_(weights_apart(plan.layout.schedule)),
         layers_(stage_, weights_),
         gather_(stage_),
-        pipeline_(stage_),
-        gradients_(stage_) {}
+        pipeline_(stage_, sampled),
+        gradients_(stage_, slots) {}
 
-  void generate(ProgramKind kind) {
-    const Layout& layout = stage_.layout;
-    for (const Slot& slot : stage_schedule(layout.schedule, layout.pipeline, stage_.key.stage, layout.chunks_per_stage,
-                                           static_cast<int>(layout.accumulation))) {
+  // Where each slot's instructions begin, and what follows the last.
+  std::vector<std::size_t> generate(ProgramKind kind) {
+    std::vector<std::size_t> first;
+    for (const Slot& slot : slots_) {
+      first.push_back(stage_.role.instructions.size());
       if (slot.kind == SlotKind::kForward) {
         forward(slot);
       } else if (kind == ProgramKind::kTraining && slot.kind == SlotKind::kBackwardInput) {
@@ -55,6 +58,7 @@ class StageGenerator {
         weights_.run(slot.microbatch, slot.chunk);
       }
     }
+    first.push_back(stage_.role.instructions.size());
     if (kind == ProgramKind::kTraining) {
       gradients_.update();
     } else {
@@ -62,6 +66,7 @@ class StageGenerator {
     }
     pipeline_.finish();
     stage_.build.close_step();
+    return first;
   }
 
  private:
@@ -292,6 +297,7 @@ class StageGenerator {
   }
 
   StageContext stage_;
+  const std::vector<Slot>& slots_;
   WeightPasses weights_;
   LayerGenerator layers_;
   ParameterGather gather_;
@@ -353,14 +359,32 @@ StageSegments stage_segments(const Plan& plan, int tensor_index, SegmentTable& t
   return made;
 }
 
-Role generate_role(const Plan& plan, ProgramKind kind, RoleKey key, SegmentTable& table) {
+namespace {
+
+Role empty_role(const Plan& plan, int stage) {
   Role role;
-  role.stage = key.stage;
-  for (const Chunk& chunk : stage_chunks(plan.model, plan.layout, key.stage)) {
+  role.stage = stage;
+  for (const Chunk& chunk : stage_chunks(plan.model, plan.layout, stage)) {
     role.chunks.push_back(chunk.number);
   }
-  StageGenerator(plan, key, table, role).generate(kind);
   return role;
+}
+
+}  // namespace
+
+Role generate_role(const Plan& plan, ProgramKind kind, RoleKey key, SegmentTable& table) {
+  const Layout& layout = plan.layout;
+  Role role = empty_role(plan, key.stage);
+  const std::vector<Slot> slots = stage_schedule(layout.schedule, layout.pipeline, key.stage, layout.chunks_per_stage,
+                                                 static_cast<int>(layout.accumulation));
+  StageGenerator(plan, key, slots, false, table, role).generate(kind);
+  return role;
+}
+
+SampledRole sample_role(const Plan& plan, RoleKey key, const std::vector<Slot>& slots, SegmentTable& table) {
+  SampledRole sampled{empty_role(plan, key.stage), {}};
+  sampled.first = StageGenerator(plan, key, slots, true, table, sampled.role).generate(ProgramKind::kTraining);
+  return sampled;
 }
 
 }  // namespace trainyard

@@ -12,6 +12,7 @@
 #include "core/program/role_builder.h"
 #include "core/program/segment_shape.h"
 #include "core/program/stage.h"
+#include "core/schedule/schedule.h"
 
 namespace trainyard {
 
@@ -59,5 +60,14 @@ Communication make_collective(CommunicationKind kind, CollectiveAlgorithm algori
                               std::optional<BucketId> partition = {});
 
 Role generate_role(const Plan& plan, ProgramKind kind, RoleKey key, SegmentTable& table);
+
+// A training step of some micro-batches only, from which the whole one is made (outline.h). A chunk's first and last of
+// `slots` do what its first and last micro-batch do. Receives lie where what they get is used, and sent gradients are
+// not held.
+struct SampledRole {
+  Role role;
+  std::vector<std::size_t> first;  // by slot: its first instruction; and the first behind all slots
+};
+SampledRole sample_role(const Plan& plan, RoleKey key, const std::vector<Slot>& slots, SegmentTable& table);
 
 }  // namespace trainyard

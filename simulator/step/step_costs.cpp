@@ -64,16 +64,52 @@ class Pricer {
     for (const Instruction& instruction : role.instructions) {
       work.push_back(instruction.communication ? communication(role, *instruction.communication)
                                                : compute(instruction));
-      total_ += std::min(work.back(), kLongest);
-      if (total_ >= kLongest) {
-        throw Error("a step would take more than fifty years", "the machine's profile",
-                    "is one of its rates or times wrong? otherwise a smaller batch, or more ranks");
+      add_to_total(work.back(), 1);
+    }
+    return work;
+  }
+
+  // Its examples stand for instructions of other stages too: groups and peers are its own.
+  std::vector<Nanoseconds> outlined(const RoleOutline& outline) {
+    const std::vector<Instruction>& examples = outline.examples->instructions;
+    std::vector<int> peer(examples.size(), -1);
+    for (const OutlineTransfer& transfer : outline.transfers) {
+      peer[outline.instructions[transfer.instruction].example] = transfer.peer_stage;
+    }
+    std::vector<Nanoseconds> work;
+    work.reserve(examples.size());
+    known_.clear();
+    for (std::size_t e = 0; e < examples.size(); ++e) {
+      if (!examples[e].communication) {
+        work.push_back(compute(examples[e]));
+      } else if (peer[e] >= 0) {
+        Communication own = *examples[e].communication;
+        own.peer_stage = peer[e];
+        work.push_back(communication(outline.role, own));
+      } else {
+        work.push_back(communication(outline.role, *examples[e].communication));
       }
+    }
+    std::vector<Nanoseconds> count(examples.size(), 0);
+    for (const OutlineInstruction& instruction : outline.instructions) {
+      ++count[instruction.example];
+    }
+    for (std::size_t e = 0; e < examples.size(); ++e) {
+      add_to_total(work[e], count[e]);
     }
     return work;
   }
 
  private:
+  void add_to_total(Nanoseconds work, Nanoseconds times) {
+    const bool within = times == 0 || work < (kLongest - total_) / times;
+    if (!within) {
+      throw Error("a step would take more than fifty years", "the machine's profile",
+                  "is one of its rates or times wrong? otherwise a smaller batch, or more ranks");
+    }
+    total_ += work * times;
+  }
+
   Nanoseconds compute(const Instruction& instruction) {
     Nanoseconds time = bounded_nanoseconds(kernels_.time(instruction.operations));
     if (instruction.segment) {
@@ -206,25 +242,71 @@ bool gathered_for_weights(const Role& role, const Instruction& instruction) {
 
 }  // namespace
 
-StepCosts price_under_stack(const Program& program, const Plan& plan, const Machine& machine, const GroupCost& groups) {
-  const Layout& layout = plan.layout;
-  const MachineRates rates = machine_rates(machine, layout.compute_type);
-  const StackKernels kernels(rates, plan.model, layout.gradient_type);
-  CommunicationHabits habits{rates.communication, rates.skew};
-  habits.tensor_exposed = layout.overlap_tensor ? 1.0 - rates.overlap : 1.0;
-  habits.expert_exposed = layout.overlap_expert ? 1.0 - rates.overlap : 1.0;
-  const std::int64_t per_node = std::min<std::int64_t>(machine.fabric.ranks_per_node.value, program.mesh.ranks());
-  GroupCommunication communications(groups, std::max<std::int64_t>(1, per_node), habits);
-  StepCosts costs = priced(program, kernels, communications);
-  for (const Role& role : program.roles) {
-    for (const Instruction& instruction : role.instructions) {
-      if (gathered_for_weights(role, instruction)) {
-        costs.work[role.id.at()][instruction.id.at()] = 0;
-      }
+namespace {
+
+// What a plan's instructions are priced with under a stack.
+class StackPricing {
+ public:
+  StackPricing(const Program& frame, const Plan& plan, const Machine& machine, const GroupCost& groups)
+      : rates_(machine_rates(machine, plan.layout.compute_type)),
+        kernels_(rates_, plan.model, plan.layout.gradient_type),
+        communications_(groups, per_node(frame, machine), habits(plan.layout, rates_)),
+        pricer_(frame, kernels_, communications_) {
+    for (const Group& group : frame.groups) {
+      overlap_.push_back({group.size, compute_slowdown(group.kind, rates_.overlap), 1.0});
     }
   }
-  for (const Group& group : program.groups) {
-    costs.overlap.push_back({group.size, compute_slowdown(group.kind, rates.overlap), 1.0});
+
+  Pricer& pricer() { return pricer_; }
+  const std::vector<OverlapSlowdown>& overlap() const { return overlap_; }
+
+ private:
+  static std::int64_t per_node(const Program& frame, const Machine& machine) {
+    return std::max<std::int64_t>(1, std::min(machine.fabric.ranks_per_node.value, frame.mesh.ranks()));
+  }
+  static CommunicationHabits habits(const Layout& layout, const MachineRates& rates) {
+    CommunicationHabits made{rates.communication, rates.skew};
+    made.tensor_exposed = layout.overlap_tensor ? 1.0 - rates.overlap : 1.0;
+    made.expert_exposed = layout.overlap_expert ? 1.0 - rates.overlap : 1.0;
+    return made;
+  }
+
+  MachineRates rates_;
+  StackKernels kernels_;
+  GroupCommunication communications_;
+  Pricer pricer_;
+  std::vector<OverlapSlowdown> overlap_;
+};
+
+void free_gathers_for_weights(const Role& role, std::vector<Nanoseconds>& work) {
+  for (const Instruction& instruction : role.instructions) {
+    if (gathered_for_weights(role, instruction)) {
+      work[instruction.id.at()] = 0;
+    }
+  }
+}
+
+}  // namespace
+
+StepCosts price_under_stack(const Program& program, const Plan& plan, const Machine& machine, const GroupCost& groups) {
+  StackPricing pricing(program, plan, machine, groups);
+  StepCosts costs;
+  costs.overlap = pricing.overlap();
+  for (const Role& role : program.roles) {
+    costs.work.push_back(pricing.pricer().role(role));
+    free_gathers_for_weights(role, costs.work.back());
+  }
+  return costs;
+}
+
+OutlineCosts price_under_stack(const ProgramOutline& outline, const Plan& plan, const Machine& machine,
+                               const GroupCost& groups) {
+  StackPricing pricing(outline.frame, plan, machine, groups);
+  OutlineCosts costs;
+  costs.overlap = pricing.overlap();
+  for (const RoleOutline& role : outline.roles) {
+    costs.work.push_back(pricing.pricer().outlined(role));
+    free_gathers_for_weights(*role.examples, costs.work.back());
   }
   return costs;
 }

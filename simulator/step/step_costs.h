@@ -8,6 +8,7 @@
 
 #include "core/plan/device_profile.h"
 #include "core/plan/plan.h"
+#include "core/program/outline.h"
 #include "core/program/program.h"
 #include "core/units/quantity.h"
 #include "simulator/collective/collective_cost.h"
@@ -24,6 +25,12 @@ struct StepCosts {
   Nanoseconds instruction_overhead = 0;  // before each instruction's work, on its stream
   Nanoseconds stream_handover = 0;       // from an instruction's end to one on another stream that waited
   std::vector<OverlapSlowdown> overlap;  // by GroupId, for communications in that group
+};
+
+// The same of an outline: by role, by example.
+struct OutlineCosts {
+  std::vector<std::vector<Nanoseconds>> work;
+  std::vector<OverlapSlowdown> overlap;  // by GroupId
 };
 
 // ranks_per_node: how many ranks of the job share a machine (all of them for a measured profile).
@@ -45,5 +52,7 @@ StepCosts price(const Program& program, const KernelCost& kernels, const GroupCo
 //   data               compute at 1/o of its time's rate, o the share of what could be hidden that is hidden
 //   others             free: a ring's blocks, stage transfers
 StepCosts price_under_stack(const Program& program, const Plan& plan, const Machine& machine, const GroupCost& groups);
+OutlineCosts price_under_stack(const ProgramOutline& outline, const Plan& plan, const Machine& machine,
+                               const GroupCost& groups);
 
 }  // namespace trainyard::simulator
