@@ -30,14 +30,17 @@ class LayoutChecker {
     planned_.ranks = request.space.ranks;
   }
 
-  void simulate(GraphCheck& result) const {
+  int seeds() const { return groups_.seeds(); }
+
+  // On the first so many of the hash seeds.
+  void simulate(GraphCheck& result, int first) const {
     const Plan plan = simulator::make_plan(planned_, topology_.profile, result.layout);
     try {
-      auto outcome = simulator::simulate_on_cluster(plan, request_.machine, groups_);
+      const auto outcome = simulator::spread_on_cluster(plan, request_.machine, groups_, first);
       if (const Infeasible* infeasible = std::get_if<Infeasible>(&outcome)) {
         result.why_not = infeasible->detail;
       } else {
-        result.simulated = std::get<simulator::ClusterSimulation>(outcome).spread;
+        result.simulated = std::get<simulator::StepSpread>(outcome);
       }
     } catch (const Error& error) {  // a layout that programs don't express yet
       result.why_not = error.what();
@@ -71,11 +74,8 @@ std::vector<GraphCheck> check_on_graph(const PlanOptions& options, const simulat
   TopologyOption usual;
   usual.accelerator = options.accelerator;
   const Topology topology = open_topology(options.machine.cluster, usual);
-  simulator::FlowGroupOptions flows = flow_options(topology.cluster, usual);
-  const int seeds = flows.seeds;
-  flows.seeds = 1;
-  const Training training = training_from(options.training);
-  const LayoutChecker screen(topology, request, training, flows);
+  const LayoutChecker checker(topology, request, training_from(options.training),
+                              flow_options(topology.cluster, usual));
   std::vector<GraphCheck> checks;
   const std::size_t most = std::min(kTriedForEach * options.simulated, result.best.size());
   std::size_t simulated = 0;
@@ -84,19 +84,18 @@ std::vector<GraphCheck> check_on_graph(const PlanOptions& options, const simulat
     show(fmt::format("simulating: {} of {} done", simulated, options.simulated));
     checks.push_back(
         {.place = i, .layout = layout.layout, .formula = layout.step.step_time, .simulated = {}, .why_not = {}});
-    screen.simulate(checks.back());
+    checker.simulate(checks.back(), 1);
     simulated += checks.back().simulated ? 1 : 0;
   }
+  const int seeds = checker.seeds();
   if (seeds == 1 || simulated == 0) {
     return checks;
   }
-  flows.seeds = seeds;
-  const LayoutChecker close(topology, request, training, flows);
   // Its median may be later than its first seed, and another the fastest then.
   for (GraphCheck* best = to_show(options, checks); best != nullptr && best->simulated->seeds < seeds;
        best = to_show(options, checks)) {
     show(fmt::format("simulating number {} on {} hash seeds", best->place + 1, seeds));
-    close.simulate(*best);
+    checker.simulate(*best, seeds);
     check(best->simulated->seeds == seeds, "a layout simulated on one seed is so on more");
   }
   return checks;

@@ -5,8 +5,11 @@
 #include <utility>
 
 #include "core/model/model_flops.h"
+#include "core/program/outline.h"
 #include "simulator/compute/stack_kernels.h"
+#include "simulator/memory/outline_memory.h"
 #include "simulator/step/loss_dust.h"
+#include "simulator/step/outline_execution.h"
 #include "simulator/step/step_costs.h"
 #include "simulator/throughput/machine_rates.h"
 
@@ -16,15 +19,17 @@ namespace {
 
 class OnSeed final : public GroupCost {
  public:
-  OnSeed(const FlowGroupCost& groups, int seed) : groups_(groups), seed_(seed) {}
+  // of: so many are asked for.
+  OnSeed(const FlowGroupCost& groups, int seed, int of) : groups_(groups), seed_(seed), of_(of) {}
   GroupTime time(CollectiveOp op, Bytes size, const GroupShape& group) const override {
-    const Seconds time = groups_.time_on_seed(op, size, group, seed_);
+    const Seconds time = groups_.time_on_seed(op, size, group, seed_, of_);
     return {time, time, time};
   }
 
  private:
   const FlowGroupCost& groups_;
   int seed_;
+  int of_;
 };
 
 Seconds percentile(const std::vector<Nanoseconds>& sorted, double share) {
@@ -55,35 +60,53 @@ void open_up(ClusterSimulation& result, const Plan& plan, const Machine& machine
   result.high = result.spread.median * width(result.spread.high / result.spread.median);
 }
 
+struct Timed {
+  Nanoseconds duration = 0;
+  const GroupCost* groups = nullptr;
+};
+
+// By seed, from the fastest.
+using TimedSeeds = std::vector<Timed>;
+
+std::variant<TimedSeeds, Infeasible> time_seeds(const Plan& plan, const Machine& machine, const DeviceProfile& profile,
+                                                const std::vector<const GroupCost*>& seeds) {
+  const ProgramOutline program = outline(plan);
+  if (std::optional<Infeasible> infeasible = exceeds_memory(program, plan, profile)) {
+    return *infeasible;
+  }
+  TimedSeeds timed;
+  for (const GroupCost* groups : seeds) {
+    const OutlineCosts costs = price_under_stack(program, plan, machine, *groups);
+    timed.push_back({OutlineExecution(program, costs).run(), groups});
+  }
+  std::stable_sort(timed.begin(), timed.end(), [](const Timed& a, const Timed& b) { return a.duration < b.duration; });
+  return timed;
+}
+
+StepSpread spread_of(const TimedSeeds& timed) {
+  std::vector<Nanoseconds> sorted;
+  for (const Timed& seed : timed) {
+    sorted.push_back(seed.duration);
+  }
+  return {percentile(sorted, 0.5), percentile(sorted, 0.05), percentile(sorted, 0.95), static_cast<int>(timed.size())};
+}
+
 std::variant<ClusterSimulation, Infeasible> simulate_on_each(const Plan& plan, const Machine& machine,
                                                              const std::vector<const GroupCost*>& seeds,
                                                              TraceDetail detail) {
   const DeviceProfile profile = analytic_profile(machine.accelerator, machine.fabric);
-  ClusterSimulation result;
-  Simulation& simulation = result.simulation;
-  simulation.program = compile(plan, ProgramKind::kTraining, RoleDetail::kByStage);
-  const std::int64_t per_node = ranks_per_node(profile, plan.layout.ranks());
-  simulation.memory = estimate_memory(simulation.program, profile);
-  if (std::optional<Infeasible> infeasible = exceeds_memory(simulation.memory, profile, per_node)) {
+  const auto outcome = time_seeds(plan, machine, profile, seeds);
+  if (const Infeasible* infeasible = std::get_if<Infeasible>(&outcome)) {
     return *infeasible;
   }
-  std::vector<std::pair<StepResult, const GroupCost*>> by_seed;
-  for (const GroupCost* groups : seeds) {
-    const StepCosts costs = price_under_stack(simulation.program, plan, machine, *groups);
-    by_seed.emplace_back(simulate_step(simulation.program, costs, TraceDetail::kNone), groups);
-  }
-  std::stable_sort(by_seed.begin(), by_seed.end(),
-                   [](const auto& a, const auto& b) { return a.first.duration < b.first.duration; });
-  std::vector<Nanoseconds> sorted;
-  for (const auto& [step, groups] : by_seed) {
-    sorted.push_back(step.duration);
-  }
-  result.spread = {percentile(sorted, 0.5), percentile(sorted, 0.05), percentile(sorted, 0.95),
-                   static_cast<int>(seeds.size())};
-  auto& [usual_step, usual_groups] = by_seed[(by_seed.size() - 1) / 2];
-  simulation.costs = price_under_stack(simulation.program, plan, machine, *usual_groups);
-  simulation.step = detail == TraceDetail::kNone ? std::move(usual_step)
-                                                 : simulate_step(simulation.program, simulation.costs, detail);
+  const TimedSeeds& timed = std::get<TimedSeeds>(outcome);
+  ClusterSimulation result;
+  result.spread = spread_of(timed);
+  Simulation& simulation = result.simulation;
+  simulation.program = compile(plan, ProgramKind::kTraining, RoleDetail::kByStage);
+  simulation.memory = estimate_memory(simulation.program, profile);
+  simulation.costs = price_under_stack(simulation.program, plan, machine, *timed[(timed.size() - 1) / 2].groups);
+  simulation.step = simulate_step(simulation.program, simulation.costs, detail);
   simulation.estimate.layout = plan.layout;
   simulation.estimate.method = EstimateMethod::kInstructions;
   simulation.estimate.memory_peak = worst(simulation.memory).total;
@@ -93,19 +116,41 @@ std::variant<ClusterSimulation, Infeasible> simulate_on_each(const Plan& plan, c
   return result;
 }
 
+// A cost a hash seed.
+class Seeds {
+ public:
+  Seeds(const FlowGroupCost& groups, int first) {
+    const int count = std::min(first, groups.seeds());
+    for (int seed = 0; seed < count; ++seed) {
+      costs_.emplace_back(groups, seed, count);
+    }
+    for (const OnSeed& cost : costs_) {
+      all_.push_back(&cost);
+    }
+  }
+  const std::vector<const GroupCost*>& all() const { return all_; }
+
+ private:
+  std::vector<OnSeed> costs_;
+  std::vector<const GroupCost*> all_;
+};
+
 }  // namespace
+
+std::variant<StepSpread, Infeasible> spread_on_cluster(const Plan& plan, const Machine& machine,
+                                                       const FlowGroupCost& groups, int first) {
+  const DeviceProfile profile = analytic_profile(machine.accelerator, machine.fabric);
+  const auto outcome = time_seeds(plan, machine, profile, Seeds(groups, first).all());
+  if (const Infeasible* infeasible = std::get_if<Infeasible>(&outcome)) {
+    return *infeasible;
+  }
+  return spread_of(std::get<TimedSeeds>(outcome));
+}
 
 std::variant<ClusterSimulation, Infeasible> simulate_on_cluster(const Plan& plan, const Machine& machine,
                                                                 const FlowGroupCost& groups, TraceDetail detail) {
-  std::vector<OnSeed> costs;
-  for (int seed = 0; seed < groups.seeds(); ++seed) {
-    costs.emplace_back(groups, seed);
-  }
-  std::vector<const GroupCost*> seeds;
-  for (const OnSeed& cost : costs) {
-    seeds.push_back(&cost);
-  }
-  auto outcome = simulate_on_each(plan, machine, seeds, detail);
+  const Seeds seeds(groups, groups.seeds());
+  auto outcome = simulate_on_each(plan, machine, seeds.all(), detail);
   if (ClusterSimulation* simulated = std::get_if<ClusterSimulation>(&outcome)) {
     simulated->notes = groups.notes();
   }

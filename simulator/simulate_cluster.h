@@ -1,8 +1,9 @@
 // simulate_on_cluster: a plan's step, instruction by instruction, its communication by flows on the cluster's graph.
 //
 // One role stands for each stage; equal groups of an axis run at once and share links and NICs. With hash routing the
-// step is priced on every seed: step times have a spread as collectives do. Cost: flows once per (operation, group
-// shape, seed), then O(instructions of distinct roles) a seed; not in GPUs.
+// step is priced on every seed: step times have a spread as collectives do. Seeds are timed by the step's outline
+// (core/program/outline.h), a tenth of the work for the same durations; only the step that is shown is compiled whole.
+// Cost: flows once per (operation, group shape, seed), then O(instructions of distinct roles) a seed; not in GPUs.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +40,11 @@ struct ClusterSimulation {
   double mfu_full_attention = 0.0;  // the estimate's MFU counts causal attention
   std::vector<std::string> notes;
 };
+
+// Only how long the step takes, and whether it fits: for many layouts. Throws Error as simulate_on_cluster() does.
+// first: so many of the hash seeds.
+std::variant<StepSpread, Infeasible> spread_on_cluster(const Plan& plan, const Machine& machine,
+                                                       const FlowGroupCost& groups, int first);
 
 // machine: of the cluster's accelerator and fabric (cluster_machine.h). Throws Error as simulate_plan() does.
 std::variant<ClusterSimulation, Infeasible> simulate_on_cluster(const Plan& plan, const Machine& machine,

@@ -45,6 +45,7 @@ void place_buffers(Role& role) {
     }
   }
   FreeList free;
+  std::vector<FreeList::BlockId> block(role.buffers.size());
   for (Instruction& instruction : role.instructions) {
     LastTouch reused;
     const auto stream = static_cast<std::size_t>(instruction.stream);
@@ -52,15 +53,15 @@ void place_buffers(Role& role) {
       for (BufferId id : *list) {
         Buffer& buffer = role.buffers[id.at()];
         if (!buffer.persistent && *buffer.first_use == instruction.id && touch[id.at()][stream] < 0) {
-          buffer.arena_offset = free.take(arena_size(buffer.bytes), reused);
+          block[id.at()] = free.take(arena_size(buffer.bytes), reused);
+          buffer.arena_offset = free.offset(block[id.at()]);
         }
         touch[id.at()].touch(stream, instruction.id.value());
       }
     }
     add_waits(role, instruction, reused);
     for (BufferId id : ends[instruction.id.at()]) {
-      const Buffer& buffer = role.buffers[id.at()];
-      free.give(buffer.arena_offset, arena_size(buffer.bytes), touch[id.at()]);
+      free.give(block[id.at()], touch[id.at()]);
     }
   }
   role.arena_bytes = ByteCount(free.end());

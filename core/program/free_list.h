@@ -1,7 +1,7 @@
-// FreeList: free memory of an arena below its high-water mark, and who touched it last.
+// FreeList: an arena as blocks side by side, free or taken, and who touched the free ones last.
 //
-// Lowest fit: a buffer takes the lowest run of adjacent free regions that holds it. Regions with unlike histories stay
-// apart, so that reuse waits for no more than it must.
+// Lowest fit: a buffer takes the lowest run of adjacent free blocks that holds it. Blocks with unlike histories stay
+// apart, so that reuse waits for no more than it must; runs are listed beside them, where looking for one is quick.
 #pragma once
 
 #include <array>
@@ -32,22 +32,41 @@ class LastTouch {
 
 class FreeList {
  public:
-  // Where `size` bytes go: into free regions, whose touches are added to `waits`, or at the end of the arena.
-  std::int64_t take(std::int64_t size, LastTouch& waits);
-  void give(std::int64_t offset, std::int64_t size, const LastTouch& touch);
+  using BlockId = std::uint32_t;
+
+  // A block for `size` bytes: of free ones, whose touches are added to `waits`, or at the end of the arena.
+  BlockId take(std::int64_t size, LastTouch& waits);
+  void give(BlockId block, const LastTouch& touch);
+
+  std::int64_t offset(BlockId block) const { return blocks_[block].offset; }
   std::int64_t end() const { return end_; }
 
  private:
-  struct Region {
+  static constexpr BlockId kNone = ~BlockId{0};
+  struct Block {
     std::int64_t offset = 0;
     std::int64_t size = 0;
-    std::uint32_t touch = 0;  // into touches_
+    BlockId before = kNone;
+    BlockId behind = kNone;
+    bool free = false;
+    LastTouch touch;
   };
-  void carve(std::size_t first, std::int64_t size, LastTouch& waits);
 
-  std::vector<Region> regions_;  // by offset
-  std::vector<LastTouch> touches_;
-  std::vector<std::uint32_t> unused_;  // places in touches_
+  bool is_free(BlockId block) const { return block != kNone && blocks_[block].free; }
+  std::size_t first_fit(std::int64_t size) const;
+  void occupy(BlockId first, std::int64_t size, LastTouch& waits);
+  void split(BlockId block, std::int64_t size);
+  void drop(BlockId block, BlockId into);
+  BlockId append(std::int64_t size);
+  void erase_run(std::size_t run);
+
+  std::vector<Block> blocks_;
+  std::vector<BlockId> unused_;  // places in blocks_
+  BlockId last_ = kNone;
+  // Runs of free blocks side by side, by rising offset.
+  std::vector<std::int64_t> run_offset_;
+  std::vector<std::int64_t> run_size_;
+  std::vector<BlockId> run_first_;
   std::int64_t end_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/program/arena.h"
 #include "core/program/outline_writer.h"
 #include "core/program/stage_template.h"
 
@@ -110,6 +111,13 @@ ProgramOutline outline(const Plan& plan) {
   validate(plan, "plan");
   Outliner outliner(plan);
   return outliner.make() ? outliner.take() : outline(compile(plan, ProgramKind::kTraining, RoleDetail::kByStage));
+}
+
+Role stage_role(const Plan& plan, int stage) {
+  SegmentTable table;
+  Role role = generate_role(plan, ProgramKind::kTraining, {stage, 0, 0}, table);
+  place_buffers(role);
+  return role;
 }
 
 ProgramOutline outline(const Program& program) {

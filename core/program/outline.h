@@ -49,6 +49,9 @@ struct ProgramOutline {
 // Throws Error as compile() does.
 ProgramOutline outline(const Plan& plan);
 
+// One stage's role of the plan's program, whole: what its outline leaves out.
+Role stage_role(const Plan& plan, int stage);
+
 // Of a whole program: the same, with an example for each instruction.
 ProgramOutline outline(const Program& program);
 

@@ -35,7 +35,7 @@ OutlineWriter::OutlineWriter(const Layout& layout, const StageSchedules& schedul
     next += from.buffer_counts[static_cast<std::size_t>(sample)];
   }
   first_buffer_.push_back(next);
-  offsets_.resize(next + from.buffer_counts.back());
+  blocks_.resize(next + from.buffer_counts.back());
 }
 
 const TemplateSlot& OutlineWriter::slot_of(const Slot& slot) const {
@@ -193,7 +193,7 @@ void OutlineWriter::start_buffers(std::size_t example, int microbatch, LastTouch
   const std::uint32_t begin = example == 0 ? 0 : from_.instructions[example - 1].starts_end;
   for (std::uint32_t s = begin; s < from_.instructions[example].starts_end; ++s) {
     const TemplateBuffer& buffer = from_.buffers[from_.starts[s]];
-    offsets_[place_of(buffer, microbatch)] = free_.take(buffer.bytes, reused);
+    blocks_[place_of(buffer, microbatch)] = free_.take(buffer.bytes, reused);
   }
 }
 
@@ -218,7 +218,7 @@ void OutlineWriter::give(std::uint32_t number, int microbatch) {
   for (const TemplateRef& ref : buffer.touches) {
     touch.touch(ref.stream, static_cast<std::int32_t>(resolve(ref, microbatch)));
   }
-  free_.give(offsets_[place_of(buffer, microbatch)], buffer.bytes, touch);
+  free_.give(blocks_[place_of(buffer, microbatch)], touch);
 }
 
 void OutlineWriter::release_sent_gradients(const Slot& slot, int sender) {

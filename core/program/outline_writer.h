@@ -52,7 +52,7 @@ class OutlineWriter {
     std::uint32_t receive = kNone;
   };
   struct SentGradient {
-    std::size_t buffer = 0;  // where its offset is kept
+    std::size_t buffer = 0;  // where its block is kept
     std::uint32_t of = 0;    // buffer of the template
     int microbatch = 0;
     int stage = 0;             // that got it
@@ -92,7 +92,7 @@ class OutlineWriter {
   std::vector<Placed> placed_;                // by pass
   std::uint32_t tail_ = 0;
   std::vector<std::uint32_t> first_buffer_;  // by micro-batch, and the tail's
-  std::vector<std::int64_t> offsets_;        // of buffers in the arena
+  std::vector<FreeList::BlockId> blocks_;    // of buffers in the arena
   FreeList free_;
   std::vector<SentGradient> sent_;
   std::vector<Inbox> inboxes_;

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "simulator/collective/collective_sweep.h"
+#include "simulator/collective/flow_site.h"
 #include "simulator/collective/nccl_tuning.h"
 
 namespace trainyard::simulator {
@@ -84,24 +85,41 @@ std::vector<std::vector<VertexId>> FlowGroupCost::members_of(CollectiveOp op, co
   return groups;
 }
 
+// All-to-all alone may take fewer groups than the others (kMostFlows).
+const std::vector<GroupLayout>& FlowGroupCost::layouts_of(CollectiveOp op, const GroupShape& group) const {
+  const CollectiveOp alike = op == CollectiveOp::kAllToAll ? op : CollectiveOp::kAllReduce;
+  const Key key{alike, group.count, group.stride};
+  if (laid_out_ != key) {
+    layouts_.clear();
+    for (const std::vector<VertexId>& members : members_of(op, group)) {
+      layouts_.push_back(fabric_.layout(members));
+    }
+    laid_out_ = key;
+  }
+  return layouts_;
+}
+
 FlowGroupCost::Entry& FlowGroupCost::entry_of(CollectiveOp op, const GroupShape& group) const {
-  Entry& entry = entries_[{op, group.count, group.stride}];
-  if (!entry.pricer) {
-    CollectiveQuestion question;
-    question.op = op;
-    question.groups = members_of(op, group);
-    question.setup = options_.setup;
-    question.routing = options_.routing;
-    question.seeds = options_.seeds;
-    question.sharp = options_.sharp;
-    entry.pricer = std::make_unique<CollectivePricer>(fabric_, models_, std::move(question));
-    entry.possible = entry.pricer->algorithms();
+  const auto [found, added] = entries_.try_emplace({op, group.count, group.stride});
+  Entry& entry = found->second;
+  if (added) {
+    const std::vector<GroupLayout>& layouts = layouts_of(op, group);
+    entry.site = site_of(fabric_.cluster(), fabric_.graph(), fabric_.domains(), layouts.front(), options_.sharp,
+                         fabric_.routes().network());
+    entry.possible = serving_algorithms(fabric_, layouts, op, options_.sharp);
   }
   return entry;
 }
 
+const CollectiveCurve& FlowGroupCost::curve_of(Entry& entry, CollectiveOp op, FlowAlgorithm algorithm) const {
+  const auto found = entry.curves.find(algorithm);
+  return found != entry.curves.end()
+             ? found->second
+             : entry.curves.emplace(algorithm, collective_curve(entry.site, op, algorithm, models_)).first->second;
+}
+
 FlowAlgorithm FlowGroupCost::nccls_choice(const Entry& entry, CollectiveOp op, Bytes size) const {
-  const CollectiveSite& site = entry.pricer->site();
+  const CollectiveSite& site = entry.site;
   const std::vector<NcclEstimate> estimates = nccl_estimates(site, op, size, models_.facts);
   const auto chosen = nccl_choice(site, size, estimates);
   const FlowAlgorithm algorithm = chosen ? flow_algorithm(estimates[*chosen].algorithm) : FlowAlgorithm::kDirect;
@@ -109,48 +127,59 @@ FlowAlgorithm FlowGroupCost::nccls_choice(const Entry& entry, CollectiveOp op, B
   return can ? algorithm : entry.possible.front();
 }
 
-const FlowGroupCost::Solved& FlowGroupCost::solve(Entry& entry, CollectiveOp op, const GroupShape& group,
-                                                  FlowAlgorithm algorithm) const {
-  const auto found = entry.solved.find(algorithm);
-  if (found != entry.solved.end()) {
-    return found->second;
-  }
-  Solved solved;
+// known: of fewer seeds, or of none.
+WireTime FlowGroupCost::wire_of(CollectiveOp op, const GroupShape& group, FlowAlgorithm algorithm, int seeds,
+                                WireTime known) const {
   if (algorithm == FlowAlgorithm::kRing && rings_alike(op)) {
-    const WireTime& once = entry_of(CollectiveOp::kReduceScatter, group).pricer->wire(algorithm);
-    solved.wire = scaled(once, op == CollectiveOp::kAllReduce ? 2.0 : 1.0);
-  } else {
-    solved.wire = entry.pricer->wire(algorithm);
+    constexpr CollectiveOp kOnce = CollectiveOp::kReduceScatter;
+    const WireTime& once = solve(entry_of(kOnce, group), kOnce, group, algorithm, seeds).wire;
+    return scaled(once, op == CollectiveOp::kAllReduce ? 2.0 : 1.0);
   }
+  const WireQuestion question = {algorithm, op, options_.setup, options_.routing, seeds};
+  const std::vector<GroupLayout>& layouts = layouts_of(op, group);
+  if (known.across.empty()) {
+    return wire_time(fabric_, layouts, question);
+  }
+  solve_more_seeds(fabric_, layouts, question, known);
+  return known;
+}
+
+const FlowGroupCost::Solved& FlowGroupCost::solve(Entry& entry, CollectiveOp op, const GroupShape& group,
+                                                  FlowAlgorithm algorithm, int seeds) const {
+  Solved& solved = entry.solved[algorithm];
+  const bool draws_lots = options_.routing.kind == RoutingKind::kHash && !solved.wire.across.empty();
+  if (solved.seeds >= seeds || (solved.seeds > 0 && !draws_lots)) {
+    return solved;
+  }
+  solved.wire = wire_of(op, group, algorithm, seeds, std::move(solved.wire));
+  solved.seeds = seeds;
   for (const std::string& text : solved.wire.notes) {
     note(text);
   }
-  const WireOverhead overhead = overhead_of(solved.wire, entry.pricer->curve(algorithm));
+  const WireOverhead overhead = overhead_of(solved.wire, curve_of(entry, op, algorithm));
+  solved.seconds.clear();
   for (std::size_t seed = 0; seed < std::max<std::size_t>(solved.wire.across.size(), 1); ++seed) {
     solved.seconds.push_back(together(solved.wire, overhead, seed).seconds);
   }
-  solved.sorted = solved.seconds;
-  std::sort(solved.sorted.begin(), solved.sorted.end());
-  return entry.solved.emplace(algorithm, std::move(solved)).first->second;
+  return solved;
 }
 
-FlowGroupCost::Choice FlowGroupCost::choose(CollectiveOp op, Bytes size, const GroupShape& group) const {
+FlowGroupCost::Choice FlowGroupCost::choose(CollectiveOp op, Bytes size, const GroupShape& group, int seeds) const {
   Choice choice;
   choice.entry = &entry_of(op, group);
   choice.algorithm = nccls_choice(*choice.entry, op, size);
-  CollectivePricer& pricer = *choice.entry->pricer;
   // On one node the usual algorithm's curve was fitted to NCCL's default at every size (collective_sweep.cpp).
-  if (pricer.site().nodes == 1) {
-    const FlowAlgorithm usual = flow_algorithm(usual_algorithm(pricer.site(), op, models_.facts));
+  if (choice.entry->site.nodes == 1) {
+    const FlowAlgorithm usual = flow_algorithm(usual_algorithm(choice.entry->site, op, models_.facts));
     const auto& possible = choice.entry->possible;
     if (std::find(possible.begin(), possible.end(), usual) != possible.end()) {
       choice.algorithm = usual;
     }
   }
-  choice.curve = &pricer.curve(choice.algorithm);
+  choice.curve = &curve_of(*choice.entry, op, choice.algorithm);
   const CollectiveParts parts = collective_parts(choice.curve->curve, 0.0, size);
   if (kMostCongestion * parts.protocol > parts.latency + parts.floor) {
-    choice.solved = &solve(*choice.entry, op, group, choice.algorithm);
+    choice.solved = &solve(*choice.entry, op, group, choice.algorithm, seeds);
   }
   return choice;
 }
@@ -160,10 +189,10 @@ GroupTime FlowGroupCost::time(CollectiveOp op, Bytes size, const GroupShape& gro
     return {};
   }
   const std::lock_guard lock(mutex_);
-  const Choice choice = choose(op, size, group);
-  const auto at = [&](double share) {
-    return collective_time(choice.curve->curve, choice.solved ? quantile(choice.solved->sorted, share) : 0.0, size);
-  };
+  const Choice choice = choose(op, size, group, options_.seeds);
+  std::vector<double> sorted = choice.solved != nullptr ? choice.solved->seconds : std::vector<double>{0.0};
+  std::sort(sorted.begin(), sorted.end());
+  const auto at = [&](double share) { return collective_time(choice.curve->curve, quantile(sorted, share), size); };
   const CurvePrediction band = predict(choice.curve->shape, models_.curves, size);
   const auto width = [](double curve_ratio, double seed_ratio) {
     return std::hypot(std::log(curve_ratio), kTenthOverTwentieth * std::log(seed_ratio));
@@ -175,12 +204,12 @@ GroupTime FlowGroupCost::time(CollectiveOp op, Bytes size, const GroupShape& gro
   return result;
 }
 
-Seconds FlowGroupCost::time_on_seed(CollectiveOp op, Bytes size, const GroupShape& group, int seed) const {
+Seconds FlowGroupCost::time_on_seed(CollectiveOp op, Bytes size, const GroupShape& group, int seed, int wanted) const {
   if (group.size() <= 1 || size.si() <= 0.0) {
     return {};
   }
   const std::lock_guard lock(mutex_);
-  const Choice choice = choose(op, size, group);
+  const Choice choice = choose(op, size, group, std::max(seed + 1, wanted));
   double wire = 0.0;
   if (choice.solved != nullptr) {
     const std::size_t of = choice.solved->seconds.size();

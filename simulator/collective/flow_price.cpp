@@ -168,14 +168,15 @@ CollectivePricer::CollectivePricer(CollectiveFabric& fabric, const CollectiveMod
   site_ = reference.site();
 }
 
-Applicable CollectivePricer::can(FlowAlgorithm algorithm) const {
+Applicable can_serve(const CollectiveFabric& fabric, std::span<const GroupLayout> groups, CollectiveOp op,
+                     FlowAlgorithm algorithm, bool sharp) {
   const bool reduces = algorithm == FlowAlgorithm::kCollNetDirect || algorithm == FlowAlgorithm::kCollNetChain ||
-                       (algorithm == FlowAlgorithm::kNvls && layouts_.front().nodes.size() > 1);
-  if (reduces && !question_.sharp) {
+                       (algorithm == FlowAlgorithm::kNvls && groups.front().nodes.size() > 1);
+  if (reduces && !sharp) {
     return {false, "needs switches that reduce between nodes: say that they do with --sharp"};
   }
-  for (const GroupLayout& layout : layouts_) {
-    Applicable possible = applicable(algorithm, question_.op, layout, fabric_.cluster(), fabric_.graph());
+  for (const GroupLayout& layout : groups) {
+    Applicable possible = applicable(algorithm, op, layout, fabric.cluster(), fabric.graph());
     if (!possible.yes) {
       return possible;
     }
@@ -183,14 +184,23 @@ Applicable CollectivePricer::can(FlowAlgorithm algorithm) const {
   return {};
 }
 
-std::vector<FlowAlgorithm> CollectivePricer::algorithms() const {
+std::vector<FlowAlgorithm> serving_algorithms(const CollectiveFabric& fabric, std::span<const GroupLayout> groups,
+                                              CollectiveOp op, bool sharp) {
   std::vector<FlowAlgorithm> possible;
   for (int i = 0; i < kFlowAlgorithms; ++i) {
-    if (can(static_cast<FlowAlgorithm>(i)).yes) {
+    if (can_serve(fabric, groups, op, static_cast<FlowAlgorithm>(i), sharp).yes) {
       possible.push_back(static_cast<FlowAlgorithm>(i));
     }
   }
   return possible;
+}
+
+Applicable CollectivePricer::can(FlowAlgorithm algorithm) const {
+  return can_serve(fabric_, layouts_, question_.op, algorithm, question_.sharp);
+}
+
+std::vector<FlowAlgorithm> CollectivePricer::algorithms() const {
+  return serving_algorithms(fabric_, layouts_, question_.op, question_.sharp);
 }
 
 const WireTime& CollectivePricer::wire(FlowAlgorithm algorithm) {

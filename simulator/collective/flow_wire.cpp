@@ -103,16 +103,38 @@ void add_notes(std::vector<std::string>& notes, const std::vector<std::string>& 
   }
 }
 
-}  // namespace
-
-WireTime wire_time(CollectiveFabric& fabric, std::span<const GroupLayout> groups, const WireQuestion& question) {
-  const int seeds = question.routing.kind == RoutingKind::kHash ? std::max(question.seeds, 1) : 1;
-  fabric.begin({question.algorithm, 0, seeds});
+CollectiveFlows flows_of(const CollectiveFabric& fabric, std::span<const GroupLayout> groups,
+                         const WireQuestion& question) {
   FlowWriter writer(fabric.cluster(), fabric.graph(), question.setup);
   for (const GroupLayout& group : groups) {
     add_collective(writer, question.algorithm, question.op, group, kReferenceSize);
   }
-  const CollectiveFlows flows = writer.take();
+  return writer.take();
+}
+
+int seeds_of(const WireQuestion& question) {
+  return question.routing.kind == RoutingKind::kHash ? std::max(question.seeds, 1) : 1;
+}
+
+void solve_across(CollectiveFabric& fabric, const CollectiveFlows& flows, const WireQuestion& question,
+                  WireTime& wire) {
+  const int seeds = seeds_of(question);
+  RoutingPolicy policy = question.routing;
+  for (auto seed = static_cast<int>(wire.across.size()); seed < seeds; ++seed) {
+    fabric.begin({question.algorithm, seed + 1, seeds});
+    policy.seed = question.routing.seed + static_cast<std::uint64_t>(seed);
+    const FlowSet set = routed(fabric, flows.across, flows.across_fixed, policy);
+    const LastFlow last = last_to_end(fabric.lanes(), set, policy.kind != RoutingKind::kHash);
+    wire.across.push_back({last.finish.si() / kReferenceSize, last.bottleneck});
+    add_notes(wire.notes, set.notes);
+  }
+}
+
+}  // namespace
+
+WireTime wire_time(CollectiveFabric& fabric, std::span<const GroupLayout> groups, const WireQuestion& question) {
+  fabric.begin({question.algorithm, 0, seeds_of(question)});
+  const CollectiveFlows flows = flows_of(fabric, groups, question);
   WireTime wire;
   wire.notes = flows.notes;
   if (!flows.inside.empty() || !flows.inside_fixed.empty()) {
@@ -122,19 +144,18 @@ WireTime wire_time(CollectiveFabric& fabric, std::span<const GroupLayout> groups
     wire.usual_inside = usual_inside(fabric, times);
     add_notes(wire.notes, set.notes);
   }
-  if (flows.across.empty() && flows.across_fixed.empty()) {
-    return wire;
-  }
-  wire.usual_across = usual_across(fabric, flows);
-  RoutingPolicy policy = question.routing;
-  for (int seed = 0; seed < seeds; ++seed, ++policy.seed) {
-    fabric.begin({question.algorithm, seed + 1, seeds});
-    const FlowSet set = routed(fabric, flows.across, flows.across_fixed, policy);
-    const LastFlow last = last_to_end(fabric.lanes(), set, policy.kind != RoutingKind::kHash);
-    wire.across.push_back({last.finish.si() / kReferenceSize, last.bottleneck});
-    add_notes(wire.notes, set.notes);
+  if (!flows.across.empty() || !flows.across_fixed.empty()) {
+    wire.usual_across = usual_across(fabric, flows);
+    solve_across(fabric, flows, question, wire);
   }
   return wire;
+}
+
+void solve_more_seeds(CollectiveFabric& fabric, std::span<const GroupLayout> groups, const WireQuestion& question,
+                      WireTime& wire) {
+  if (!wire.across.empty() && static_cast<int>(wire.across.size()) < seeds_of(question)) {
+    solve_across(fabric, flows_of(fabric, groups, question), question, wire);
+  }
 }
 
 std::vector<PortQueue> port_queues(CollectiveFabric& fabric, std::span<const GroupLayout> groups,

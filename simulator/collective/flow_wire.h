@@ -93,6 +93,9 @@ struct WireQuestion {
 
 // All groups at once, each with the whole size.
 WireTime wire_time(CollectiveFabric& fabric, std::span<const GroupLayout> groups, const WireQuestion& question);
+// The same question with more seeds: solves those that `wire` hasn't yet.
+void solve_more_seeds(CollectiveFabric& fabric, std::span<const GroupLayout> groups, const WireQuestion& question,
+                      WireTime& wire);
 
 // Ports where the collective's messages of a size meet faster than they drain, on one hash seed (queue.h). A channel
 // has at most 4 MiB on its way: NCCL sends into buffers that the receiver has cleared (NCCL_BUFFSIZE).

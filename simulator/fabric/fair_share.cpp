@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "simulator/fabric/busiest_lane.h"
 #include "simulator/fabric/flow_evolution.h"
 #include "simulator/fabric/lanes.h"
 #include "simulator/fabric/progressive_filling.h"
@@ -161,6 +162,9 @@ FlowTimes run_flows(const Cluster& cluster, const FlowSet& flows) {
 }
 
 LastFlow last_to_end(const Lanes& lanes, const FlowSet& flows, bool reduce) {
+  if (const std::optional<LastFlow> last = last_by_busiest_lane(lanes, flows)) {
+    return *last;
+  }
   const SharingProblem problem = sharing_problem(lanes, flows, {.reduce = reduce});
   FlowEvolution evolution(problem);
   evolution.run();

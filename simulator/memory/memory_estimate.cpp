@@ -19,16 +19,6 @@ MemoryCause largest_cause(const RoleMemory& memory) {
   return static_cast<MemoryCause>(largest - memory.by_cause.begin());
 }
 
-// Of published numbers: with the communicators that the program has.
-ByteCount runtime_of(const Program& program, const DeviceProfile& profile) {
-  const ByteCount usual = runtime_memory(profile, ranks_per_node(profile, program.mesh.ranks()));
-  if (profile.measured() != nullptr) {
-    return usual;
-  }
-  const double more = (communicators(program.mesh) - kUsualCommunicators) * kCommunicatorBytes;
-  return ByteCount(std::max<std::int64_t>(0, usual.value() + static_cast<std::int64_t>(more)));
-}
-
 }  // namespace
 
 ByteCount runtime_memory(const DeviceProfile& profile, std::int64_t ranks_at_once) {
@@ -38,21 +28,34 @@ ByteCount runtime_memory(const DeviceProfile& profile, std::int64_t ranks_at_onc
   return profile.analytic()->accelerator.runtime_memory.value;
 }
 
+ByteCount runtime_memory(const Mesh& mesh, const DeviceProfile& profile) {
+  const ByteCount usual = runtime_memory(profile, ranks_per_node(profile, mesh.ranks()));
+  if (profile.measured() != nullptr) {
+    return usual;
+  }
+  const double more = (communicators(mesh) - kUsualCommunicators) * kCommunicatorBytes;
+  return ByteCount(std::max<std::int64_t>(0, usual.value() + static_cast<std::int64_t>(more)));
+}
+
+RoleMemory estimate_memory(const Role& role, const Mesh& mesh, const DeviceProfile& profile) {
+  const ByteCount runtime = runtime_memory(mesh, profile);
+  const MemoryProfile live = memory_profile(role);
+  RoleMemory memory;
+  memory.role = role.id;
+  memory.stage = role.stage;
+  memory.representative = role.representative;
+  memory.by_cause = live.peak_by_cause;
+  memory.by_cause[static_cast<std::size_t>(MemoryCause::kFragmentation)] =
+      role.arena_bytes + role.persistent_bytes - live.peak;
+  memory.by_cause[static_cast<std::size_t>(MemoryCause::kRuntime)] = runtime;
+  memory.total = role.arena_bytes + role.persistent_bytes + runtime;
+  return memory;
+}
+
 std::vector<RoleMemory> estimate_memory(const Program& program, const DeviceProfile& profile) {
-  const ByteCount runtime = runtime_of(program, profile);
   std::vector<RoleMemory> result;
   for (const Role& role : program.roles) {
-    const MemoryProfile live = memory_profile(role);
-    RoleMemory memory;
-    memory.role = role.id;
-    memory.stage = role.stage;
-    memory.representative = role.representative;
-    memory.by_cause = live.peak_by_cause;
-    memory.by_cause[static_cast<std::size_t>(MemoryCause::kFragmentation)] =
-        role.arena_bytes + role.persistent_bytes - live.peak;
-    memory.by_cause[static_cast<std::size_t>(MemoryCause::kRuntime)] = runtime;
-    memory.total = role.arena_bytes + role.persistent_bytes + runtime;
-    result.push_back(std::move(memory));
+    result.push_back(estimate_memory(role, program.mesh, profile));
   }
   return result;
 }

@@ -28,6 +28,10 @@ struct RoleMemory {
 // What a rank's process needs besides the program's buffers.
 ByteCount runtime_memory(const DeviceProfile& profile, std::int64_t ranks_at_once);
 
+// Of a job on this mesh: with the communicators that it has where the number is a published one.
+ByteCount runtime_memory(const Mesh& mesh, const DeviceProfile& profile);
+
+RoleMemory estimate_memory(const Role& role, const Mesh& mesh, const DeviceProfile& profile);
 std::vector<RoleMemory> estimate_memory(const Program& program, const DeviceProfile& profile);
 
 // The role that needs most; the vector isn't empty.

@@ -115,15 +115,22 @@ void OutlineExecution::meet_collectives() {
 
 Nanoseconds OutlineExecution::run() {
   for (std::uint32_t r = 0; r < roles_.size(); ++r) {
-    for (std::size_t stream = 0; stream < kStreams; ++stream) {
-      try_head(r, stream, 0);
-    }
+    release(r, (1U << kStreams) - 1, 0);
   }
-  while (!events_.empty()) {
-    const Event event = events_.top();
-    events_.pop();
-    if (event.generation == roles_[event.role].heads[event.stream].generation) {
-      finish(event.role, event.stream, event.time);
+  while (true) {
+    if (!later_.empty() && later_.top().time == now_) {
+      const Event event = later_.top();
+      later_.pop();
+      handle(event);
+    } else if (handled_ < due_.size()) {
+      const Event event = due_[handled_++];
+      handle(event);
+    } else if (!later_.empty()) {
+      due_.clear();
+      handled_ = 0;
+      now_ = later_.top().time;
+    } else {
+      break;
     }
   }
   for (const RoleState& role : roles_) {
@@ -134,31 +141,69 @@ Nanoseconds OutlineExecution::run() {
   return last_;
 }
 
-void OutlineExecution::try_head(std::uint32_t r, std::size_t stream, Nanoseconds now) {
-  RoleState& role = roles_[r];
+void OutlineExecution::push(Nanoseconds time, std::uint32_t r, std::size_t stream, EventKind kind) {
+  const Event event{time, sequence_++, r, roles_[r].heads[stream].generation, static_cast<std::uint8_t>(stream), kind};
+  if (time == now_) {
+    due_.push_back(event);
+  } else {
+    later_.push(event);
+  }
+}
+
+void OutlineExecution::handle(const Event& event) {
+  if (event.kind == EventKind::kBegin) {
+    begin(event.role, event.stream, event.time);
+  } else if (event.generation == roles_[event.role].heads[event.stream].generation) {
+    finish(event.role, event.stream, event.time);
+  }
+}
+bool OutlineExecution::is_ready(RoleState& role, std::size_t stream) {
   Head& head = role.heads[stream];
   head.waits_for = kNone;
   const std::uint32_t i = head.instruction;
   if (i == kNone) {
-    return;
+    return false;
   }
   const std::vector<OutlineInstruction>& instructions = role.outline->instructions;
   for (std::uint32_t w = i == 0 ? 0 : instructions[i - 1].waits_end; w < instructions[i].waits_end; ++w) {
     if (!role.ended[role.outline->waits[w]]) {
       head.waits_for = role.outline->waits[w];
-      return;
+      return false;
     }
   }
-  begin(r, i, now);
+  return true;
 }
 
-void OutlineExecution::begin(std::uint32_t r, std::uint32_t instruction, Nanoseconds now) {
-  const std::uint32_t meeting = roles_[r].meeting[instruction];
+// The next instructions of these streams, by bit, as far as they wait for nothing more; in the program's order.
+void OutlineExecution::release(std::uint32_t r, std::uint32_t streams, Nanoseconds now) {
+  RoleState& role = roles_[r];
+  std::array<std::size_t, kStreams> ready{};
+  std::size_t count = 0;
+  for (std::size_t stream = 0; stream < kStreams; ++stream) {
+    if ((streams >> stream & 1U) == 0 || !is_ready(role, stream)) {
+      continue;
+    }
+    std::size_t at = count++;
+    for (; at > 0 && role.heads[ready[at - 1]].instruction > role.heads[stream].instruction; --at) {
+      ready[at] = ready[at - 1];
+    }
+    ready[at] = stream;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    push(now, r, ready[i], EventKind::kBegin);
+  }
+}
+
+void OutlineExecution::begin(std::uint32_t r, std::size_t stream, Nanoseconds now) {
+  const std::uint32_t meeting = roles_[r].meeting[roles_[r].heads[stream].instruction];
   if (meeting == kNone) {
-    start(r, cost_of(roles_[r], instruction).stream, now);
+    start(r, stream, now);
   } else if (--meetings_[meeting].unposted == 0) {
+    start(r, stream, now);
     for (const Side& side : meetings_[meeting].sides) {
-      start(side.role, cost_of(roles_[side.role], side.instruction).stream, now);
+      if (side.role != r) {
+        start(side.role, cost_of(roles_[side.role], side.instruction).stream, now);
+      }
     }
   }
 }
@@ -171,11 +216,11 @@ void OutlineExecution::start(std::uint32_t r, std::size_t stream, Nanoseconds no
   head.since = now;
   head.remaining = static_cast<double>(cost.work);
   head.rate = 1.0;
-  events_.push({now + cost.work, sequence_++, r, head.generation, static_cast<std::uint8_t>(stream)});
+  push(now + cost.work, r, stream, EventKind::kFinish);
   if (cost.slows) {
-    role.slowing |= 1U << stream;
+    role.slowing[role.slowing_count++] = static_cast<std::uint8_t>(stream);
   }
-  if (role.slowing != 0 && (cost.slows || stream == kCompute)) {
+  if (role.slowing_count != 0 && (cost.slows || stream == kCompute)) {
     update_rates(r, now);
   }
 }
@@ -183,51 +228,54 @@ void OutlineExecution::start(std::uint32_t r, std::size_t stream, Nanoseconds no
 void OutlineExecution::finish(std::uint32_t r, std::size_t stream, Nanoseconds now) {
   RoleState& role = roles_[r];
   Head& head = role.heads[stream];
-  const std::uint32_t instruction = head.instruction;
-  const bool slowed = role.slowing != 0;
   head.active = false;
   ++head.generation;
-  role.slowing &= ~(1U << stream);
-  if (slowed) {
+  if (role.slowing_count != 0) {
+    const auto end = role.slowing.begin() + role.slowing_count;
+    const auto kept = std::remove(role.slowing.begin(), end, static_cast<std::uint8_t>(stream));
+    role.slowing_count = static_cast<std::uint8_t>(kept - role.slowing.begin());
     update_rates(r, now);
   }
-  const std::uint32_t meeting = role.meeting[instruction];
+  const std::uint32_t meeting = role.meeting[head.instruction];
   if (meeting == kNone) {
-    end(r, instruction, now);
+    end(r, stream, now);
   } else if (--meetings_[meeting].unmoved == 0) {
+    end(r, stream, now);
     for (const Side& side : meetings_[meeting].sides) {
-      end(side.role, side.instruction, now);
+      if (side.role != r) {
+        end(side.role, cost_of(roles_[side.role], side.instruction).stream, now);
+      }
     }
   }
 }
 
-void OutlineExecution::end(std::uint32_t r, std::uint32_t instruction, Nanoseconds now) {
+void OutlineExecution::end(std::uint32_t r, std::size_t own, Nanoseconds now) {
   RoleState& role = roles_[r];
+  const std::uint32_t instruction = role.heads[own].instruction;
   role.ended[instruction] = true;
   ++role.done;
   last_ = std::max(last_, now);
-  const std::size_t own = cost_of(role, instruction).stream;
   role.heads[own].instruction = role.next[instruction];
-  try_head(r, own, now);
+  std::uint32_t streams = 1U << own;
   for (std::size_t stream = 0; stream < kStreams; ++stream) {
     if (role.heads[stream].waits_for == instruction) {
-      try_head(r, stream, now);
+      streams |= 1U << stream;
     }
   }
+  release(r, streams, now);
 }
 
 // Rates of what the role's representative has under way: compute, and the communications that slow it.
 void OutlineExecution::update_rates(std::uint32_t r, Nanoseconds now) {
   RoleState& role = roles_[r];
-  const bool both = role.heads[kCompute].active && role.slowing != 0;
+  const bool both = role.heads[kCompute].active && role.slowing_count != 0;
   double compute = 1.0;
-  for (std::size_t stream = 0; stream < kStreams; ++stream) {
-    if ((role.slowing >> stream & 1U) != 0) {
-      const Cost& cost = cost_of(role, role.heads[stream].instruction);
-      const OverlapSlowdown& slowdown = costs_.overlap[static_cast<std::size_t>(cost.group)];
-      compute = std::max(compute, slowdown.compute);
-      set_rate(r, stream, both ? 1.0 / slowdown.communication : 1.0, now);
-    }
+  for (std::size_t i = 0; i < role.slowing_count; ++i) {
+    const std::size_t stream = role.slowing[i];
+    const Cost& cost = cost_of(role, role.heads[stream].instruction);
+    const OverlapSlowdown& slowdown = costs_.overlap[static_cast<std::size_t>(cost.group)];
+    compute = std::max(compute, slowdown.compute);
+    set_rate(r, stream, both ? 1.0 / slowdown.communication : 1.0, now);
   }
   if (role.heads[kCompute].active) {
     set_rate(r, kCompute, 1.0 / compute, now);
@@ -243,8 +291,7 @@ void OutlineExecution::set_rate(std::uint32_t r, std::size_t stream, double rate
   head.since = now;
   head.rate = rate;
   ++head.generation;
-  events_.push(
-      {now + std::llround(head.remaining / rate), sequence_++, r, head.generation, static_cast<std::uint8_t>(stream)});
+  push(now + std::llround(head.remaining / rate), r, stream, EventKind::kFinish);
 }
 
 std::string OutlineExecution::waiting() const {

@@ -3,7 +3,8 @@
 // The rules are those of execution.h, on profiles without overhead of instructions and streams: a stream runs its
 // instructions in order, each when what it waits for has ended; a transfer or a collective of several roles begins when
 // all sides have come and ends when all have moved their part; compute and communication slow each other as the costs
-// say. What it takes less: of each stream only the instruction at hand has a state.
+// say. Events of equal times come in the order of that one, so that durations are equal to the nanosecond. What it
+// takes less: of each stream only the instruction at hand has a state, and what happens at once takes a queue.
 #pragma once
 
 #include <array>
@@ -39,7 +40,7 @@ class OutlineExecution {
     std::uint32_t instruction = kNone;  // of the role
     std::uint32_t waits_for = kNone;    // that must end first
     std::uint32_t generation = 0;
-    bool active = false;  // works or moves
+    bool active = false;  // works, or moves data
     Nanoseconds since = 0;
     double remaining = 0.0;  // ns at full rate
     double rate = 1.0;
@@ -51,7 +52,8 @@ class OutlineExecution {
     std::vector<std::uint32_t> meeting;  // by instruction, of those that meet other roles
     std::vector<bool> ended;
     std::array<Head, kStreams> heads;
-    std::uint32_t slowing = 0;  // communications under way that slow compute, by bit of their stream
+    std::array<std::uint8_t, kStreams> slowing{};  // streams with communication under way that slows compute
+    std::uint8_t slowing_count = 0;                // ... the first so many, in the order in which they began
     std::size_t done = 0;
   };
   struct Side {
@@ -63,12 +65,14 @@ class OutlineExecution {
     std::size_t unposted = 0;
     std::size_t unmoved = 0;
   };
+  enum class EventKind : std::uint8_t { kBegin, kFinish };
   struct Event {
     Nanoseconds time;
     std::uint64_t sequence;  // of creation: orders equal times
     std::uint32_t role;
     std::uint32_t generation;
     std::uint8_t stream;
+    EventKind kind;
     bool operator>(const Event& other) const {
       return time != other.time ? time > other.time : sequence > other.sequence;
     }
@@ -82,11 +86,14 @@ class OutlineExecution {
   const Cost& cost_of(const RoleState& role, std::uint32_t instruction) const {
     return role.costs[role.outline->instructions[instruction].example];
   }
-  void try_head(std::uint32_t r, std::size_t stream, Nanoseconds now);
-  void begin(std::uint32_t r, std::uint32_t instruction, Nanoseconds now);
+  void push(Nanoseconds time, std::uint32_t r, std::size_t stream, EventKind kind);
+  void handle(const Event& event);
+  bool is_ready(RoleState& role, std::size_t stream);
+  void release(std::uint32_t r, std::uint32_t streams, Nanoseconds now);
+  void begin(std::uint32_t r, std::size_t stream, Nanoseconds now);
   void start(std::uint32_t r, std::size_t stream, Nanoseconds now);
   void finish(std::uint32_t r, std::size_t stream, Nanoseconds now);
-  void end(std::uint32_t r, std::uint32_t instruction, Nanoseconds now);
+  void end(std::uint32_t r, std::size_t stream, Nanoseconds now);
   void update_rates(std::uint32_t r, Nanoseconds now);
   void set_rate(std::uint32_t r, std::size_t stream, double rate, Nanoseconds now);
   std::string waiting() const;
@@ -96,7 +103,10 @@ class OutlineExecution {
   std::vector<RoleState> roles_;
   std::vector<Meeting> meetings_;
   std::uint64_t sequence_ = 0;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> later_;
+  std::vector<Event> due_;   // at now_, after those of later_
+  std::size_t handled_ = 0;  // of due_
+  Nanoseconds now_ = 0;
   Nanoseconds last_ = 0;
 };
 

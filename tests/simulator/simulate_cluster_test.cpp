@@ -1,0 +1,116 @@
+// Steps timed by their outlines against steps of whole programs, seed by seed.
+#include "simulator/simulate_cluster.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/cluster/builder.h"
+#include "core/plan/accelerator.h"
+#include "simulator/cluster_machine.h"
+#include "simulator/memory/memory_estimate.h"
+#include "simulator/planner/search_machine.h"
+#include "tests/core/program/layouts.h"
+
+namespace trainyard::simulator {
+namespace {
+
+constexpr std::int64_t kRanks = 128;
+
+class OneSeed final : public GroupCost {
+ public:
+  OneSeed(const FlowGroupCost& groups, int seed) : groups_(groups), seed_(seed) {}
+  GroupTime time(CollectiveOp op, Bytes size, const GroupShape& group) const override {
+    const Seconds time = groups_.time_on_seed(op, size, group, seed_);
+    return {time, time, time};
+  }
+
+ private:
+  const FlowGroupCost& groups_;
+  int seed_;
+};
+
+struct Hashed {
+  Cluster cluster = build_cluster("fat-tree:hosts=16,rail-optimised=no,fabric=ethernet");
+  Machine machine;
+  FlowGroupOptions options = usual_flow_options(cluster);
+  Hashed() {
+    machine.accelerator = read_accelerator(std::string(TRAINYARD_SOURCE_DIR) + "/models/accelerators/h100-sxm.json");
+    machine.fabric = fabric_of(cluster, "h100-sxm");
+    machine.stack = find_stack(machine.accelerator, "");
+    options.seeds = 5;
+  }
+  FlowGroupCost groups() const { return {cluster, kRanks, shipped_collective_models(), options}; }
+};
+
+std::vector<Plan> plans() {
+  std::vector<Plan> made;
+  for (const ScheduleKind schedule :
+       {ScheduleKind::k1f1b, ScheduleKind::kInterleaved, ScheduleKind::kZeroBubbleV, ScheduleKind::kDualPipe}) {
+    Layout layout;
+    layout.schedule = schedule;
+    layout.chunks_per_stage = schedule == ScheduleKind::k1f1b ? 1 : 2;
+    layout.tensor = 2;
+    layout.sequence_parallel = true;
+    layout.pipeline = 4;
+    layout.data = 16;
+    layout.zero_stage = 1;
+    layout.accumulation = 16;
+    layout.bucket_bytes = ByteCount(1 << 20);
+    layout.compute_type = layout.parameter_type = layout.communication_type = DataType::kBf16;
+    made.push_back(trainyard::testing::even_plan(trainyard::testing::even_model(), layout));
+    made.back().model.hidden = 1024;
+    made.back().model.head_size = 128;
+    made.back().model.feed_forward = 4096;
+  }
+  return made;
+}
+
+TEST(SimulateCluster, SeedsTakeWhatTheWholeProgramTakesOnThem) {
+  const Hashed hashed;
+  for (const Plan& plan : plans()) {
+    SCOPED_TRACE(describe(plan.layout));
+    const FlowGroupCost groups = hashed.groups();
+    const Program program = compile(plan, ProgramKind::kTraining, RoleDetail::kByStage);
+    std::vector<Nanoseconds> durations;
+    for (int seed = 0; seed < 5; ++seed) {
+      const StepCosts costs = price_under_stack(program, plan, hashed.machine, OneSeed(groups, seed));
+      durations.push_back(simulate_step(program, costs, TraceDetail::kNone).duration);
+    }
+    const auto first = spread_on_cluster(plan, hashed.machine, hashed.groups(), 1);
+    EXPECT_EQ(std::get<StepSpread>(first).median, to_seconds(durations.front()));
+    EXPECT_EQ(std::get<StepSpread>(first).seeds, 1);
+    std::sort(durations.begin(), durations.end());
+    EXPECT_LT(durations.front(), durations.back());
+    const auto outcome = simulate_on_cluster(plan, hashed.machine, hashed.groups());
+    const ClusterSimulation& whole = std::get<ClusterSimulation>(outcome);
+    EXPECT_EQ(whole.spread.median, to_seconds(durations[2]));
+    EXPECT_EQ(whole.simulation.step.duration, durations[2]);
+    EXPECT_EQ(whole.simulation.program.hash, program.hash);
+    const auto outlined = spread_on_cluster(plan, hashed.machine, hashed.groups(), 5);
+    EXPECT_EQ(std::get<StepSpread>(outlined).low, whole.spread.low);
+    EXPECT_EQ(std::get<StepSpread>(outlined).median, whole.spread.median);
+    EXPECT_EQ(std::get<StepSpread>(outlined).high, whole.spread.high);
+  }
+}
+
+// Of a device a third as large as what the worst stage needs: the same stage, rank, amounts and cause.
+TEST(SimulateCluster, WhatDoesNotFitIsSaidAsOfTheWholeProgram) {
+  Hashed hashed;
+  for (const Plan& plan : plans()) {
+    const DeviceProfile roomy = analytic_profile(hashed.machine.accelerator, hashed.machine.fabric);
+    const Program program = compile(plan, ProgramKind::kTraining, RoleDetail::kByStage);
+    Machine machine = hashed.machine;
+    machine.accelerator.memory.value = ByteCount(worst(estimate_memory(program, roomy)).total.value() / 3);
+    const DeviceProfile tight = analytic_profile(machine.accelerator, machine.fabric);
+    const auto expected = exceeds_memory(estimate_memory(program, tight), tight, 8);
+    ASSERT_TRUE(expected.has_value());
+    const auto outcome = spread_on_cluster(plan, machine, hashed.groups(), 1);
+    ASSERT_TRUE(std::holds_alternative<Infeasible>(outcome));
+    EXPECT_EQ(std::get<Infeasible>(outcome).detail, expected->detail);
+    EXPECT_EQ(std::get<Infeasible>(outcome).needed, expected->needed);
+  }
+}
+
+}  // namespace
+}  // namespace trainyard::simulator
