@@ -15,6 +15,7 @@ namespace {
 constexpr double kMinute = 60.0;
 constexpr double kHour = 3600.0;
 constexpr double kDay = 86400.0;
+constexpr double kEnd = 1e-6;  // of a step: an end of the axis that is a tick but for rounding
 
 // What a label divides by, and its name.
 struct LabelUnit {
@@ -99,12 +100,13 @@ QString number(double value, double step) {
 std::vector<Tick> linear_ticks(const Axis& axis, int most) {
   const double least = (axis.high - axis.low) / std::max(1, most);
   double step = round_step(least, axis.unit);
-  while ((axis.high - axis.low) / step + 1.0 > most + 1e-9 && most > 1) {
+  const auto count = [&] { return std::floor(axis.high / step + kEnd) - std::ceil(axis.low / step - kEnd) + 1.0; };
+  while (count() > most && most > 1) {
     step = round_step(step * 1.01, axis.unit);
   }
   const LabelUnit unit = label_unit(step, axis.unit);
   std::vector<Tick> ticks;
-  const double margin = step * 1e-6;
+  const double margin = step * kEnd;
   for (double place = std::ceil((axis.low - margin) / step); place * step <= axis.high + margin; place += 1.0) {
     const double value = place * step;
     ticks.push_back({value, number(value / unit.size, step / unit.size) + QString::fromUtf8(unit.name)});

@@ -103,6 +103,14 @@ void LineChart::draw_marks(QPainter& painter, const PlotFrame& frame, const Them
     const QPointF at = frame.place(mark.x, mark.y);
     painter.setPen(QPen(theme.selection, 1.5, Qt::DashLine));
     painter.drawLine(QPointF(at.x(), frame.plot.bottom()), QPointF(at.x(), frame.plot.top()));
+    if (mark.low != mark.high) {
+      const QPointF low = frame.place(mark.x, mark.low);
+      const QPointF high = frame.place(mark.x, mark.high);
+      painter.setPen(QPen(theme.plan_b, 2.5));
+      painter.drawLine(low, high);
+      painter.drawLine(low - QPointF(6.0, 0.0), low + QPointF(6.0, 0.0));
+      painter.drawLine(high - QPointF(6.0, 0.0), high + QPointF(6.0, 0.0));
+    }
     painter.setPen(QPen(theme.background, 1.0));
     painter.setBrush(theme.selection);
     painter.drawEllipse(at, 5.0, 5.0);
@@ -115,7 +123,8 @@ void LineChart::draw_marks(QPainter& painter, const PlotFrame& frame, const Them
     painter.drawRect(label);
     painter.setPen(theme.selection);
     painter.drawText(label, Qt::AlignCenter, mark.name);
-    spots.push_back({QRectF(at.x() - kSpot, at.y() - kSpot, 2.0 * kSpot, 2.0 * kSpot), mark.name, -1});
+    spots.push_back({QRectF(at.x() - kSpot, at.y() - kSpot, 2.0 * kSpot, 2.0 * kSpot),
+                     mark.tip.isEmpty() ? mark.name : mark.tip, -1});
   }
 }
 

@@ -33,6 +33,9 @@ struct LineMark {
   double x = 0.0;
   double y = 0.0;
   QString name;
+  double low = 0.0;  // of a range around y; equal: none
+  double high = 0.0;
+  QString tip = {};  // empty: the name
 };
 
 struct Stretch {

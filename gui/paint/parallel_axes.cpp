@@ -5,6 +5,7 @@
 #include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
+#include <QPaintEngine>
 #include <QPainter>
 #include <QToolTip>
 #include <algorithm>
@@ -220,10 +221,15 @@ void ParallelAxes::draw_axes(QPainter& painter, const QRectF& area, const Theme&
     painter.setPen(QPen(theme.axis, 1.5));
     painter.drawLine(QPointF(x, lines.top()), QPointF(x, lines.bottom()));
     const bool last = place + 1 == order_.size();
+    double labelled = -1e9;  // where the last label is
     for (const Tick& tick : axis.ticks.empty() ? axis.axis.ticks(most) : axis.ticks) {
       const double y = y_of(lines, index, tick.value);
       painter.setPen(QPen(theme.axis, 1.0));
       painter.drawLine(QPointF(x - 3.0, y), QPointF(x + 3.0, y));
+      if (std::abs(y - labelled) < metrics.height() * 0.9) {
+        continue;  // no room
+      }
+      labelled = y;
       const double width = metrics.horizontalAdvance(tick.label) + 2.0;
       const QRectF label(last ? x - 6.0 - width : x + 6.0, y - metrics.height() / 2.0, width, metrics.height());
       QColor behind = theme.background;
@@ -240,6 +246,8 @@ void ParallelAxes::draw_axes(QPainter& painter, const QRectF& area, const Theme&
     const QRectF name = name_area(index);
     painter.drawText(name, Qt::AlignCenter, QFontMetricsF(font).elidedText(axis.name, Qt::ElideRight, name.width()));
     painter.restore();
+    painter.setPen(theme.muted);
+    painter.drawText(name.translated(0.0, name.height()), Qt::AlignCenter, axis.unit);
   }
 }
 
@@ -327,8 +335,12 @@ void ParallelAxes::paintEvent(QPaintEvent* event) {
     return;
   }
   const Theme theme = current(palette());
-  paint_layers(theme);
   QPainter painter(this);
+  if (painter.paintEngine()->type() == QPaintEngine::SVG) {  // an export: lines, not pixels
+    paint_all(painter, rect(), theme);
+    return;
+  }
+  paint_layers(theme);
   painter.drawImage(QPointF(), context_);
   painter.drawImage(QPointF(), passing_);
   draw_selected(painter, rect(), theme);

@@ -21,7 +21,8 @@ namespace trainyard::gui {
 
 struct ParallelAxis {
   QString name;
-  QString tip;  // what it is, with unit
+  QString unit;  // below the name; may be empty
+  QString tip;   // what it is, with unit
   Axis axis;
   std::vector<Tick> ticks;  // given: categories and degrees; else the axis' own
 };

@@ -6,6 +6,7 @@
 #include <QKeyEvent>
 #include <QLinearGradient>
 #include <QMouseEvent>
+#include <QPaintEngine>
 #include <QPainter>
 #include <QToolTip>
 #include <algorithm>
@@ -260,13 +261,17 @@ void ScatterChart::paintEvent(QPaintEvent* event) {
     return;
   }
   const Theme theme = current(palette());
+  QPainter painter(this);
+  if (painter.paintEngine()->type() == QPaintEngine::SVG) {  // an export: marks, not pixels
+    paint_all(painter, rect(), theme);
+    return;
+  }
   const QSize pixels = size() * devicePixelRatioF();
   if (image_.size() != pixels) {
     image_ = QImage(pixels, QImage::Format_ARGB32_Premultiplied);
     image_.setDevicePixelRatio(devicePixelRatioF());
     paint_image(theme);
   }
-  QPainter painter(this);
   painter.drawImage(QPointF(), image_);
   draw_selected(painter, frame_, theme);
   if (lasso_.size() > 1) {

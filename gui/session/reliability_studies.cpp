@@ -1,5 +1,7 @@
 #include "gui/session/reliability_studies.h"
 
+#include <utility>
+
 namespace trainyard::gui {
 
 namespace {
@@ -29,6 +31,9 @@ ReliabilityStudies::ReliabilityStudies(JobQueue& jobs, const Results& results, c
     : QObject(parent), jobs_(jobs), results_(results), analysis_(analysis) {
   connect(&analysis, &Analysis::problem_changed, this, [this] {
     ++generation_;
+    for (const JobId job : std::exchange(running_, {})) {
+      jobs_.cancel(job);
+    }
     parts_.clear();
     Q_EMIT changed();
   });
@@ -89,7 +94,7 @@ void ReliabilityStudies::start(const std::string& layout, const QString& title, 
   request.tokens = static_cast<double>(job.plan.training.global_batch * job.plan.training.sequence) *
                    static_cast<double>(job.plan.training.steps);
   const std::int64_t generation = generation_;
-  jobs_.start<Found>(
+  running_.push_back(jobs_.start<Found>(
       this, title,
       [job = std::move(job), request](JobContext& context) -> Found {
         return std::make_shared<const simulator::ReliabilityStudy>(simulator::study_reliability(
@@ -115,7 +120,7 @@ void ReliabilityStudies::start(const std::string& layout, const QString& title, 
           part.message = failure.text();
           Q_EMIT changed();
         }
-      });
+      }));
 }
 
 }  // namespace trainyard::gui

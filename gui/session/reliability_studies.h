@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "gui/session/analysis.h"
 #include "gui/session/job_queue.h"
@@ -51,6 +52,7 @@ class ReliabilityStudies : public QObject {
   const Analysis& analysis_;
   std::map<std::string, Part> parts_;  // by PlanRow::text
   std::int64_t generation_ = 0;        // of the inputs
+  std::vector<JobId> running_;
 };
 
 }  // namespace trainyard::gui

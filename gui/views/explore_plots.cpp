@@ -70,7 +70,8 @@ std::vector<PlanColumn> metrics_of(const std::vector<const PlanRow*>& rows) {
 
 ParallelAxis axis_of(const std::vector<const PlanRow*>& rows, PlanColumn column) {
   ParallelAxis result;
-  result.name = heading_of(column);
+  result.name = title_of(column);
+  result.unit = unit_of(column);
   result.tip = QStringLiteral("%1\n%2\n%3")
                    .arg(heading_of(column), meaning_of(column),
                         tr("Drag along the axis to keep a range; click here to colour by it; drag here to move it."));

@@ -3,7 +3,9 @@
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QMenu>
 #include <QSplitter>
+#include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -46,7 +48,17 @@ ExploreView::ExploreView(Session& session, QWidget* parent)
   add(tr("Across"), x_);
   add(tr("Up"), y_);
   add(tr("Colour by"), shade_);
+  shown_ = new QMenu(this);
+  shown_->setToolTipsVisible(true);
+  auto* which = new QToolButton;
+  which->setText(tr("Axes"));
+  which->setToolTip(tr("Which columns have an axis"));
+  which->setMenu(shown_);
+  which->setPopupMode(QToolButton::InstantPopup);
+  choices->addWidget(which);
   choices->addStretch(1);
+  // Others say the same in other words, or follow from the rest.
+  hidden_ = {PlanColumn::kAccumulation, PlanColumn::kChunks, PlanColumn::kTokensPerSecond, PlanColumn::kTokensPerDay};
   auto* both = new QSplitter(Qt::Vertical, this);
   both->addWidget(axes_);
   both->addWidget(scatter_);
@@ -103,6 +115,24 @@ void ExploreView::fill(QComboBox& choice, const std::vector<PlanColumn>& columns
   choice.setCurrentIndex(std::max(0, choice.findData(static_cast<int>(before))));
 }
 
+void ExploreView::fill_menu(const std::vector<PlanColumn>& columns) {
+  shown_->clear();
+  for (const PlanColumn column : columns) {
+    QAction* action = shown_->addAction(heading_of(column));
+    action->setCheckable(true);
+    action->setChecked(!hidden_.contains(column));
+    action->setToolTip(meaning_of(column));
+    connect(action, &QAction::toggled, this, [this, column](bool shown) {
+      if (shown) {
+        hidden_.erase(column);
+      } else {
+        hidden_.insert(column);
+      }
+      refresh_later();
+    });
+  }
+}
+
 std::vector<char> ExploreView::passing() const {
   std::vector<char> passes;
   for (const int plan : plans_) {
@@ -128,13 +158,15 @@ void ExploreView::refresh() {
   const std::vector<PlanColumn> metrics = metrics_of(rows);
   fill(*x_, metrics, PlanColumn::kStepTime);
   fill(*y_, metrics, PlanColumn::kMemory);
-  const std::vector<PlanColumn> columns = columns_of(rows);
+  std::vector<PlanColumn> columns = columns_of(rows);
+  fill_menu(columns);
   std::vector<PlanColumn> shades = metrics;
   std::copy_if(columns.begin(), columns.end(), std::back_inserter(shades), [](PlanColumn c) { return is_degree(c); });
   fill(*shade_, shades, PlanColumn::kTokensPerSecond);
   for (QComboBox* choice : {x_, y_, shade_}) {
     choice->setEnabled(!metrics.empty());
   }
+  std::erase_if(columns, [this](PlanColumn column) { return hidden_.contains(column); });
   if (columns != columns_) {
     columns_ = columns;
     axes_->set_plot({});  // forgets the order of other axes

@@ -5,6 +5,7 @@
 
 #include <QTimer>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "gui/models/value_table.h"
@@ -14,6 +15,7 @@
 #include "gui/views/refreshing_view.h"
 
 class QComboBox;
+class QMenu;
 
 namespace trainyard::gui {
 
@@ -35,6 +37,7 @@ class ExploreView : public RefreshingView {
   void take_selection();
   void brush(PlanColumn column, double low, double high);
   void apply_brushes();
+  void fill_menu(const std::vector<PlanColumn>& columns);
   void fill(QComboBox& choice, const std::vector<PlanColumn>& columns, PlanColumn usual);
   static PlanColumn chosen(const QComboBox& choice, PlanColumn usual);
   std::vector<char> passing() const;
@@ -46,6 +49,8 @@ class ExploreView : public RefreshingView {
   QComboBox* x_;
   QComboBox* y_;
   QComboBox* shade_;
+  QMenu* shown_;  // which columns have an axis
+  std::set<PlanColumn> hidden_;
   ValueTable table_;
   std::vector<int> plans_;            // by point: place in the results
   std::vector<PlanColumn> columns_;   // by axis

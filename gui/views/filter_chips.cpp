@@ -18,6 +18,7 @@ FilterChips::FilterChips(Results& results, QWidget* parent) : QWidget(parent), r
 void FilterChips::refresh() {
   while (QLayoutItem* item = row_->takeAt(0)) {
     if (item->widget() != nullptr) {
+      item->widget()->hide();
       item->widget()->deleteLater();
     }
     delete item;

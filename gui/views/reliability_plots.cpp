@@ -55,11 +55,6 @@ LinePlot interval_plot(const ReliabilityStudy& study, const Theme& theme) {
     lowest = std::min(lowest, point.goodput);
   }
   const Seconds own = study.resolved.job.checkpoints.storage.interval;
-  Line range{tr("90 % range of the inputs"), {}, theme.plan_b, false, false};
-  const double own_goodput = study.reliability.goodput;
-  for (const double beside : {0.94, 1.06}) {
-    range.points.push_back({own.si() * beside, own_goodput, study.range.low, study.range.high});
-  }
   lowest = std::min(lowest, study.range.low);
   plot.x = Axis{tr("work between saves"), study.intervals.front().storage.si(), study.intervals.back().storage.si(),
                 Scale::kLogarithmic, Unit::kTime};
@@ -67,10 +62,23 @@ LinePlot interval_plot(const ReliabilityStudy& study, const Theme& theme) {
   plot.shades = {
       {study.best.flat_from.si(), study.best.flat_to.si(),
        tr("within 0.1 % of the best: %1 to %2").arg(quantity(study.best.flat_from), quantity(study.best.flat_to))}};
-  plot.marks = {{study.best.storage.si(), study.best.goodput, tr("best: %1").arg(quantity(study.best.storage))}};
+  const LineMark range{own.si(),
+                       study.reliability.goodput,
+                       tr("best: %1").arg(quantity(study.best.storage)),
+                       study.range.low,
+                       study.range.high,
+                       tr("every %1: goodput %2\n90 % range of the inputs: %3 to %4")
+                           .arg(quantity(own), share_text(study.reliability.goodput), share_text(study.range.low),
+                                share_text(study.range.high))};
+  plot.marks = {range};
+  if (study.interval_given) {
+    plot.marks.front().name = tr("the plan's: %1").arg(quantity(own));
+    plot.marks.push_back(
+        {study.best.storage.si(), study.best.goodput, tr("best: %1").arg(quantity(study.best.storage))});
+  }
   plot.legend = {{line.name, {line.colour, Hatch::kNone}, LegendMark::kLine},
-                 {range.name, {range.colour, Hatch::kNone}, LegendMark::kLine}};
-  plot.lines = {std::move(range), std::move(line)};
+                 {tr("90 % range of the inputs"), {theme.plan_b, Hatch::kNone}, LegendMark::kLine}};
+  plot.lines = {std::move(line)};
   return plot;
 }
 
@@ -156,24 +164,21 @@ SpreadRows spread_rows(const ReliabilityStudy& study, const Theme& theme) {
   }
   const simulator::Percentiles& days = *simulated.days;
   const auto time = [](double in_days) { return quantity(from_si<Seconds>(in_days * kDay)); };
-  result.axis = Axis{tr("time to the plan's last step"), days.p10 * kDay * 0.995, days.p90 * kDay * 1.005,
-                     Scale::kLinear, Unit::kTime};
-  if (!(result.axis.high > result.axis.low)) {
-    result.axis.high = result.axis.low + 1.0;
-  }
-  const double least = result.axis.low;
-  const auto row = [&](const QString& name, double value, std::size_t place, const QString& tip) {
+  result.axis =
+      rounded(Axis{tr("time to the plan's last step"), days.p5 * kDay, days.p95 * kDay, Scale::kLinear, Unit::kTime});
+  const auto row = [&](const QString& name, double low, double high, const QString& what) {
+    const QString tip = tr("%1 of the simulated runs took %2 to %3; half of them at most %4")
+                            .arg(what, time(low), time(high), time(days.p50));
     BarRow made;
     made.name = name;
-    made.lines = {{Bar{least, value * kDay, theme.category(place), tip, -1}}};
-    made.values = {time(value)};
+    made.lines = {{Bar{low * kDay, days.p50 * kDay, theme.category(0), tip, -1},
+                   Bar{days.p50 * kDay, high * kDay, theme.category(4), tip, -1}}};
+    made.values = {tr("%1 to %2").arg(time(low), time(high))};
     result.rows.push_back(std::move(made));
   };
-  row(tr("1 in 10 is quicker (P10)"), days.p10, 0,
-      tr("P10: a tenth of the simulated runs took at most %1").arg(time(days.p10)));
-  row(tr("median (P50)"), days.p50, 2, tr("P50: half of the simulated runs took at most %1").arg(time(days.p50)));
-  row(tr("1 in 10 is slower (P90)"), days.p90, 1,
-      tr("P90: a tenth of the simulated runs took longer than %1").arg(time(days.p90)));
+  row(tr("P10 to P90"), days.p10, days.p90, tr("4 of 5"));
+  row(tr("P5 to P95"), days.p5, days.p95, tr("9 of 10"));
+  result.note += tr(", median (P50) %1").arg(time(days.p50));
   return result;
 }
 
@@ -208,6 +213,7 @@ WaterfallRows waste_rows(const ReliabilityStudy& study, const Theme& theme) {
   // Little is wasted by good plans: what matters is the end of the axis.
   result.axis.low = std::max(0.0, std::floor((shares[TimeUse::kUseful] - 0.02) * 20.0) / 20.0);
   if (result.axis.low > 0.0) {
+    result.axis.title = tr("share of the wall clock, from %1").arg(share_text(result.axis.low));
     result.rows.back().lines.front().front().from = result.axis.low;
   }
   return result;

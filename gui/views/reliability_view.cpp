@@ -83,6 +83,10 @@ void ReliabilityView::refresh() {
     say_nothing(tr("Select a plan in Plans or Explore to see what failures leave of it."));
     return;
   }
+  if (!results.summary().finished && !session().reliability().study(*plan)) {
+    say_nothing(tr("The search is under way \u2026"));
+    return;
+  }
   // What is quick first, so that something is there while runs are simulated.
   session().reliability().request(*plan, false);
   const auto study = session().reliability().study(*plan);
@@ -118,8 +122,9 @@ void ReliabilityView::show_study(const PlanRow& row, const simulator::Reliabilit
   scales_->set_plot(scale_plot(study, *problem->failures, row.layout.ranks(), theme));
   scales_->set_empty_text(tr("Under this profile nothing fails at some of the scales."));
   const int plan = *session().selection().plan();
-  const QString waiting =
-      session().reliability().state(plan, true) == PartState::kFailed ? session().reliability().message(plan) : tr("Simulating runs \u2026");
+  const QString waiting = session().reliability().state(plan, true) == PartState::kFailed
+                              ? session().reliability().message(plan)
+                              : tr("Simulating runs \u2026");
   const SpreadRows spread = spread_rows(study, theme);
   spread_->set_rows(tr("Time to the plan's last step, %1").arg(spread.note), spread.axis, spread.rows);
   spread_->set_empty_text(study.simulated ? tr("No simulated run has finished: %1").arg(spread.note) : waiting);

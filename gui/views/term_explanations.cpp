@@ -183,10 +183,15 @@ Explanation explanation_of(MemoryUse use) { return from(kMemoryUses.at(static_ca
 Explanation explanation_of(MemoryCause cause) { return from(kCauses.at(static_cast<std::size_t>(cause))); }
 
 QString explanation_html(const Explanation& explanation, const std::vector<TermNumber>& numbers) {
-  QString html = QStringLiteral("<h3>%1</h3><p>%2</p><p><b>%3</b><br><code>%4</code></p>")
-                     .arg(explanation.name.toHtmlEscaped(), explanation.meaning.toHtmlEscaped(),
-                          QCoreApplication::translate("TermExplanations", "How it is computed"),
-                          explanation.formula.toHtmlEscaped());
+  QString html = QStringLiteral("<h3>%1</h3>").arg(explanation.name.toHtmlEscaped());
+  if (!explanation.meaning.isEmpty()) {
+    html += QStringLiteral("<p>%1</p>").arg(explanation.meaning.toHtmlEscaped());
+  }
+  if (!explanation.formula.isEmpty()) {
+    html += QStringLiteral("<p><b>%1</b><br><code>%2</code></p>")
+                .arg(QCoreApplication::translate("TermExplanations", "How it is computed"),
+                     explanation.formula.toHtmlEscaped());
+  }
   if (!numbers.empty()) {
     html += QStringLiteral("<table cellspacing=\"0\" cellpadding=\"2\">");
     for (const TermNumber& number : numbers) {
@@ -198,8 +203,10 @@ QString explanation_html(const Explanation& explanation, const std::vector<TermN
     }
     html += QStringLiteral("</table>");
   }
-  html += QStringLiteral("<p><small>%1: %2</small></p>")
-              .arg(QCoreApplication::translate("TermExplanations", "Source"), explanation.source.toHtmlEscaped());
+  if (!explanation.source.isEmpty()) {
+    html += QStringLiteral("<p><small>%1: %2</small></p>")
+                .arg(QCoreApplication::translate("TermExplanations", "Source"), explanation.source.toHtmlEscaped());
+  }
   return html;
 }
 

@@ -57,6 +57,7 @@ WhyView::WhyView(Session& session, QWidget* parent)
   both->addWidget(explanation_);
   both->setStretchFactor(0, 5);
   both->setStretchFactor(1, 2);
+  both->setSizes({620, 300});
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(6, 6, 6, 6);
   layout->addWidget(summary_);
@@ -91,7 +92,9 @@ std::optional<WhyView::Shown> WhyView::shown_of(int plan, const QString& name) {
     return std::nullopt;
   }
   Shown shown{plan, {name, {}}, nullptr};
-  session().reliability().request(plan, false);
+  if (session().results().summary().finished) {  // not of each that is best for a moment
+    session().reliability().request(plan, false);
+  }
   shown.reliability = session().reliability().study(plan);
   const simulator::TimeUses* shares = shown.reliability ? &shown.reliability->reliability.shares : nullptr;
   if (row->ranked) {
@@ -261,6 +264,8 @@ void WhyView::explain(int id) {
     Explanation explanation = explanation_of(cause);
     if (!html.isEmpty()) {  // once is enough
       explanation.meaning.clear();
+      explanation.formula.clear();
+      explanation.source.clear();
     }
     if (shown_.size() > 1) {
       explanation.name += QStringLiteral(" (%1)").arg(shown.named.name);

@@ -7,6 +7,12 @@
 
 namespace trainyard::simulator {
 
+namespace {
+
+constexpr double kDust = 1e-9;  // s: rounding, as in loss_dust.h
+
+}  // namespace
+
 std::string_view to_string(const WaterfallCause& cause) {
   return std::visit([](auto kind) { return to_string(kind); }, cause);
 }
@@ -53,7 +59,7 @@ std::vector<WaterfallDifference> differences(const GoodputWaterfall& a, const Go
       found.push_back({part.cause, Seconds(), part.time});
     }
   }
-  std::erase_if(found, [](const WaterfallDifference& entry) { return entry.a == entry.b; });
+  std::erase_if(found, [](const WaterfallDifference& entry) { return std::abs(entry.difference().si()) < kDust; });
   std::stable_sort(found.begin(), found.end(), [](const WaterfallDifference& one, const WaterfallDifference& other) {
     return std::abs(one.difference().si()) > std::abs(other.difference().si());
   });

@@ -38,7 +38,7 @@ struct GoodputWaterfall {
 // shares: of a job's wall clock; null without failures.
 GoodputWaterfall goodput_waterfall(const StepLosses& losses, const TimeUses* shares);
 
-// Where one takes longer than the other, the largest difference first; parts equal in both left out.
+// Where one takes longer than the other, the largest difference first; parts that differ by less than 1 ns left out.
 struct WaterfallDifference {
   WaterfallCause cause;
   Seconds a;

@@ -253,5 +253,17 @@ TEST(MemoryModel, ExcessNamesStageRankCauseAndAmount) {
   EXPECT_NE(excess->detail.find("for optimizer"), std::string::npos) << excess->detail;
 }
 
+TEST(MemoryModel, TheStagesFullestIsThePrice) {
+  const Workload workload{shipped("llama-3.1-405b"), 8192, 2048};
+  const MemoryModel model(workload, h100());
+  const std::vector<MemoryPrice> stages = model.stages(llama3_run());
+  ASSERT_EQ(stages.size(), 16U);
+  const MemoryPrice price = model.price(llama3_run());
+  EXPECT_EQ(stages[static_cast<std::size_t>(price.stage)].total, price.total);
+  for (const MemoryPrice& stage : stages) {
+    EXPECT_LE(stage.total, price.total);
+  }
+}
+
 }  // namespace
 }  // namespace trainyard::simulator

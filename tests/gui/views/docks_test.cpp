@@ -1,0 +1,284 @@
+// The docks over a session with a real, small search: what they show is what the simulator says, a selection reaches
+// all of them, and a plan that can't run says why.
+#include <gtest/gtest.h>
+
+#include <QCoreApplication>
+#include <QElapsedTimer>
+#include <QRegularExpression>
+#include <QTemporaryDir>
+#include <cmath>
+#include <filesystem>
+#include <numeric>
+
+#include "gui/session/plan_search.h"
+#include "gui/session/session.h"
+#include "gui/views/explore_view.h"
+#include "gui/views/memory_view.h"
+#include "gui/views/reliability_view.h"
+#include "gui/views/term_explanations.h"
+#include "gui/views/why_view.h"
+
+namespace trainyard::gui {
+namespace {
+
+Study small_study() {
+  Study study;
+  study.model = "llama-3-8b";
+  study.machine = "llama3-16k-h100";
+  study.ranks = 16;
+  study.global_batch = 64;
+  study.steps = 100000;
+  study.limits.schedule = "1f1b";
+  return study;
+}
+
+template <class Done>
+bool wait_until(const Done& done, int milliseconds = 60000) {
+  QElapsedTimer timer;
+  timer.start();
+  while (!done() && timer.elapsed() < milliseconds) {
+    QCoreApplication::processEvents(QEventLoop::AllEvents, 20);
+  }
+  return done();
+}
+
+// Searched once for all tests, by hand: no timers, no second search.
+class Docks : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const OpenedProblem opened = open_problem(small_study());
+    ASSERT_TRUE(opened.problem) << (opened.errors.empty() ? "" : opened.errors.front().problem);
+    const FoundPlans found = search_plans(*opened.problem, [](const SearchReport&) {}, {});
+    session_.analysis().set_problem(opened.problem);
+    session_.results().replace(found.plans, found.summary);
+    ASSERT_GT(session_.results().plans().size(), 5U);
+  }
+
+  std::optional<int> first_that_lacks_memory() const {
+    const auto& plans = session_.results().plans();
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      if (plans[i].infeasible && plans[i].infeasible->reason == InfeasibleReason::kMemory) {
+        return static_cast<int>(i);
+      }
+    }
+    return std::nullopt;
+  }
+
+  Session session_;
+};
+
+// The first bars end where the next begins, and the last is their sum: the step over the goodput.
+TEST_F(Docks, WhyTakesTheWallClockApartSoThatTheBarsAddUp) {
+  session_.selection().select_plan(0);
+  WhyView view(session_);
+  ASSERT_TRUE(wait_until([&] { return session_.reliability().study(0) != nullptr; }));
+  view.refresh_now();
+  const std::vector<BarRow>& rows = view.waterfall().rows();
+  ASSERT_GT(rows.size(), 4U);
+  double reached = 0.0;
+  for (std::size_t i = 0; i + 1 < rows.size(); ++i) {
+    const Bar& bar = rows[i].lines.front().front();
+    EXPECT_DOUBLE_EQ(bar.from, reached) << rows[i].name.toStdString();
+    reached = bar.to;
+  }
+  const PlanRow& plan = session_.results().plans().front();
+  const double goodput = session_.reliability().study(0)->reliability.goodput;
+  EXPECT_NEAR(reached, rows.back().lines.front().front().to, 1e-9 * reached);
+  EXPECT_NEAR(reached, plan.step_time.si() / goodput, 1e-6 * reached);
+  EXPECT_EQ(view.table()->rowCount(), static_cast<int>(rows.size()));
+}
+
+TEST_F(Docks, WhyComparesAWithBLargestDifferenceFirstAndTheDifferencesAddUp) {
+  session_.selection().select_plan(0);
+  session_.selection().compare(0, 3);
+  WhyView view(session_);
+  const std::vector<BarRow>& rows = view.difference().rows();
+  ASSERT_GT(rows.size(), 1U);
+  double sum = 0.0;
+  double before = INFINITY;
+  for (std::size_t i = 0; i + 1 < rows.size(); ++i) {
+    const double change = rows[i].lines.front().front().to;
+    EXPECT_LE(std::abs(change), before);
+    before = std::abs(change);
+    sum += change;
+  }
+  EXPECT_NEAR(sum, rows.back().lines.front().front().to, 1e-7);
+  EXPECT_TRUE(view.summary().contains(QStringLiteral("B against A"))) << view.summary().toStdString();
+}
+
+TEST_F(Docks, WhySaysWhyAPlanLostToTheBest) {
+  session_.selection().select_plan(4);
+  const WhyView view(session_);
+  EXPECT_TRUE(view.summary().contains(QRegularExpression(QStringLiteral("slower than the best|About as fast"))))
+      << view.summary().toStdString();
+}
+
+TEST_F(Docks, ABarOpensItsEquationNumbersAndSource) {
+  session_.selection().select_plan(0);
+  WhyView view(session_);
+  view.explain(static_cast<int>(simulator::StepLoss::kIdeal));
+  const QString text = view.explanation();
+  EXPECT_TRUE(text.contains(QStringLiteral("FLOPs per token"))) << text.toStdString();
+  EXPECT_TRUE(text.contains(QStringLiteral("TFLOP/s")));
+  EXPECT_TRUE(text.contains(QStringLiteral("Source")));
+}
+
+TEST_F(Docks, APlanThatLacksMemoryIsDrawnOverTheCapacityWithTheAmount) {
+  const std::optional<int> plan = first_that_lacks_memory();
+  ASSERT_TRUE(plan);
+  session_.selection().select_plan(plan);
+  const MemoryView memory(session_);
+  EXPECT_TRUE(memory.summary().contains(QStringLiteral("is missing"))) << memory.summary().toStdString();
+  const auto& rows = memory.stages().rows();
+  EXPECT_TRUE(std::any_of(rows.begin(), rows.end(), [](const BarRow& row) { return row.warns; }));
+  WhyView why(session_);
+  EXPECT_TRUE(why.summary().contains(QStringLiteral("can't run"))) << why.summary().toStdString();
+  ASSERT_TRUE(wait_until([&] { return !session_.jobs().busy(); }));
+  why.refresh_now();
+  EXPECT_TRUE(why.summary().contains(QStringLiteral("fit"))) << why.summary().toStdString();
+}
+
+// Each stage's bars add up to its total, and the fullest is what the search found.
+TEST_F(Docks, MemoryStacksAddUpToWhatTheSearchFound) {
+  session_.selection().select_plan(1);
+  MemoryView view(session_);
+  const PlanRow& plan = session_.results().plans()[1];
+  const auto& rows = view.stages().rows();
+  ASSERT_EQ(static_cast<int>(rows.size()), plan.layout.pipeline);
+  double most = 0.0;
+  for (const BarRow& row : rows) {
+    double reached = 0.0;
+    for (const Bar& bar : row.lines.front()) {
+      EXPECT_DOUBLE_EQ(bar.from, reached);
+      reached = bar.to;
+    }
+    most = std::max(most, reached);
+  }
+  EXPECT_DOUBLE_EQ(most, static_cast<double>(plan.memory.value()));
+}
+
+TEST_F(Docks, MemoryOverAStepPeaksAtWhatTheProgramNeeds) {
+  session_.selection().select_plan(0);
+  MemoryView view(session_);
+  view.show_over_step();
+  view.refresh_now();
+  ASSERT_TRUE(wait_until([&] { return session_.analysis().simulation_state(0) != PartState::kComputing; }));
+  view.refresh_now();
+  const auto simulation = session_.analysis().simulation(0);
+  ASSERT_TRUE(simulation) << session_.analysis().simulation_message(0).toStdString();
+  double most = 0.0;
+  for (const AreaMoment& moment : view.over_step().plot().moments) {
+    most = std::max(most, total(moment));
+  }
+  const double needs = static_cast<double>(simulator::worst(simulation->simulation.memory).total.value());
+  // Two streams' buffers may be in use at once a little before or after the order says.
+  EXPECT_NEAR(most, needs, 0.05 * needs);
+  session_.selection().select_time(TimeSpan{0, 1000});
+}
+
+TEST_F(Docks, ABrushOfExploreIsAFilterOfTheResultsAndAClickSelectsEverywhere) {
+  ExploreView view(session_);
+  const auto& axes = view.axes().plot().axes;
+  ASSERT_GT(axes.size(), 3U);
+  const double low = axes[0].axis.low;
+  Q_EMIT view.axes().brushed(0, low, low);
+  ASSERT_TRUE(wait_until([&] { return !session_.results().filters().empty(); }));
+  int passing = 0;
+  for (std::size_t i = 0; i < session_.results().plans().size(); ++i) {
+    passing += session_.results().passes(static_cast<int>(i)) ? 1 : 0;
+  }
+  EXPECT_EQ(view.table()->rowCount(), passing);
+  EXPECT_TRUE(view.axes().brushes()[0].has_value());
+  Q_EMIT view.axes().brush_removed(0);
+  EXPECT_TRUE(session_.results().filters().empty());
+  EXPECT_FALSE(view.axes().brushes()[0].has_value());
+  Q_EMIT view.scatter().activated(2);
+  EXPECT_EQ(session_.selection().plan(), 2);
+}
+
+TEST_F(Docks, ReliabilityShowsTheSimulatorsNumbers) {
+  session_.selection().select_plan(0);
+  ReliabilityView view(session_);
+  ASSERT_TRUE(wait_until([&] {
+    view.refresh_now();
+    return session_.reliability().state(0, true) == PartState::kReady;
+  }));
+  view.refresh_now();
+  const auto study = session_.reliability().study(0);
+  ASSERT_TRUE(study && study->simulated);
+  EXPECT_EQ(view.intervals().plot().marks.front().y, study->reliability.goodput);
+  EXPECT_EQ(view.scales().plot().lines.front().points.size(), study->scales.size());
+  EXPECT_FALSE(view.month().plot().stretches.empty());
+  ASSERT_EQ(view.spread().rows().size(), 2U);
+  // From all of the wall clock down: the wastes and the goodput add up to 1.
+  double wasted = 0.0;
+  for (std::size_t i = 0; i + 1 < view.waste().rows().size(); ++i) {
+    const Bar& bar = view.waste().rows()[i].lines.front().front();
+    wasted += bar.from - bar.to;
+  }
+  EXPECT_NEAR(wasted + view.waste().rows().back().lines.front().front().to, 1.0, 1e-9);
+  EXPECT_TRUE(view.summary().contains(QStringLiteral("llama3-h100")));
+}
+
+TEST_F(Docks, WithoutPlansEachDockSaysWhatToDo) {
+  session_.results().clear();
+  session_.selection().select_plan(std::nullopt);
+  WhyView why(session_);
+  MemoryView memory(session_);
+  ExploreView explore(session_);
+  ReliabilityView reliability(session_);
+  for (const QString& text : {why.waterfall().empty_text(), memory.stages().empty_text(), explore.axes().empty_text(),
+                              reliability.month().empty_text()}) {
+    EXPECT_TRUE(text.contains(QStringLiteral("Inputs"))) << text.toStdString();
+  }
+}
+
+TEST_F(Docks, EachDockHasAPictureAndATableToSave) {
+  session_.selection().select_plan(0);
+  const QTemporaryDir folder;
+  WhyView why(session_);
+  MemoryView memory(session_);
+  ExploreView explore(session_);
+  for (View* view : {static_cast<View*>(&why), static_cast<View*>(&memory), static_cast<View*>(&explore)}) {
+    view->resize(800, 600);
+    const QString svg = folder.filePath(view->name() + QStringLiteral(".svg"));
+    const QString csv = folder.filePath(view->name() + QStringLiteral(".csv"));
+    view->export_svg(svg);
+    ASSERT_NE(view->table(), nullptr);
+    export_csv(*view->table(), csv);
+    EXPECT_GT(std::filesystem::file_size(svg.toStdString()), 1000U);
+    EXPECT_GT(view->table()->rowCount(), 1);
+    EXPECT_FALSE(view->accessibleName().isEmpty());
+  }
+}
+
+// Sources name files of ours that are there.
+TEST(TermExplanations, EveryTermHasWordsAnEquationAndASourceThatExists) {
+  std::vector<Explanation> all;
+  for (int i = 0; i < simulator::kStepLosses; ++i) {
+    all.push_back(explanation_of(simulator::WaterfallCause(static_cast<simulator::StepLoss>(i))));
+  }
+  for (std::size_t i = 0; i < simulator::kTimeUses; ++i) {
+    all.push_back(explanation_of(simulator::WaterfallCause(static_cast<simulator::TimeUse>(i))));
+  }
+  for (int i = 0; i < simulator::kMemoryUses; ++i) {
+    all.push_back(explanation_of(static_cast<simulator::MemoryUse>(i)));
+  }
+  for (int i = 0; i < kMemoryCauses; ++i) {
+    all.push_back(explanation_of(static_cast<MemoryCause>(i)));
+  }
+  const QRegularExpression file(QStringLiteral("(core|simulator|docs)/[a-z_0-9/]+\\.(h|cpp|md)"));
+  for (const Explanation& one : all) {
+    EXPECT_FALSE(one.name.isEmpty() || one.meaning.isEmpty() || one.formula.isEmpty()) << one.name.toStdString();
+    bool found = false;
+    for (auto match = file.globalMatch(one.source); match.hasNext();) {
+      const std::string path = match.next().captured().toStdString();
+      EXPECT_TRUE(std::filesystem::exists(std::string(TRAINYARD_SOURCE_DIR) + "/" + path)) << path;
+      found = true;
+    }
+    EXPECT_TRUE(found) << one.source.toStdString();
+  }
+}
+
+}  // namespace
+}  // namespace trainyard::gui
