@@ -29,13 +29,19 @@
 #include "core/plan/shipped.h"
 #include "core/units/format_quantity.h"
 #include "core/units/parse_quantity.h"
-#include "executor/run/cpu_capabilities.h"
+#include "executor/run/cuda_capabilities.h"
 #include "simulator/planner/measured_maximum.h"
 #include "simulator/planner/planner.h"
 
 namespace trainyard::cli {
 
 namespace {
+
+// Of this machine: a profile of its GPUs was measured on them.
+Capabilities executor_for(const DeviceProfile& profile) {
+  const bool gpus = profile.measured() != nullptr && profile.device == to_string(executor::DeviceKind::kCuda);
+  return capabilities_of(gpus ? executor::DeviceKind::kCuda : executor::DeviceKind::kCpu);
+}
 
 constexpr double kMostPrice = 1e6;
 
@@ -52,7 +58,7 @@ simulator::PlannerRequest request_from(const PlanOptions& options, const DeviceP
   const bool measured = profile.measured() != nullptr;
   request.base = base_layout(options.layout, measured ? "fp32" : "bf16");
   // On a measured machine only what can run there is of use; a cluster is for exploring.
-  request.capabilities = measured ? std::optional(executor::cpu_capabilities()) : std::nullopt;
+  request.capabilities = measured ? std::optional(executor_for(profile)) : std::nullopt;
   request.wanted = [layout = options.layout](const Layout& candidate) { return wanted(layout, candidate); };
   request.simulated = static_cast<int>(std::clamp<std::size_t>(options.pick, 3, 20));
   return request;
@@ -251,7 +257,7 @@ int plan(const Session& session, const PlanOptions& options) {
   const PlanReport report{.request = request,
                           .result = result,
                           .profile = profile,
-                          .executor = executor::cpu_capabilities(),
+                          .executor = executor_for(profile),
                           .top = options.top,
                           .picked = options.pick - 1,
                           .output = options.output,
