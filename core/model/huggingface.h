@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "core/model/model_spec.h"
 
@@ -15,7 +16,8 @@ namespace trainyard {
 ModelSpec read_huggingface_config(const std::filesystem::path& file);
 ModelSpec parse_huggingface_config(const std::string& text, const std::string& where);
 
-// The config.json that `transformers` loads beside our safetensors; of the same shape for any family.
-std::string huggingface_config(const ModelSpec& model);
+// The config.json that `transformers` loads beside our safetensors; of the same shape for any family. weights: their
+// type, as torch calls it.
+std::string huggingface_config(const ModelSpec& model, std::string_view weights = "float32");
 
 }  // namespace trainyard

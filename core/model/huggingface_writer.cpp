@@ -177,21 +177,27 @@ ordered_json llama_dialect(const ModelSpec& model) {
   return config;
 }
 
-}  // namespace
-
-std::string huggingface_config(const ModelSpec& model) {
+ordered_json config_of(const ModelSpec& model) {
   switch (model.family) {
     case ModelFamily::kGpt2:
-      return gpt2(model).dump(2) + "\n";
+      return gpt2(model);
     case ModelFamily::kBloom:
-      return bloom(model).dump(2) + "\n";
+      return bloom(model);
     case ModelFamily::kOpt:
-      return opt(model).dump(2) + "\n";
+      return opt(model);
     case ModelFamily::kFalcon:
-      return falcon(model).dump(2) + "\n";
+      return falcon(model);
     default:
-      return llama_dialect(model).dump(2) + "\n";
+      return llama_dialect(model);
   }
+}
+
+}  // namespace
+
+std::string huggingface_config(const ModelSpec& model, std::string_view weights) {
+  ordered_json config = config_of(model);
+  config["torch_dtype"] = weights;
+  return config.dump(2) + "\n";
 }
 
 }  // namespace trainyard

@@ -66,6 +66,22 @@ std::optional<std::string> missing_method(const Capabilities& has, const Layout&
       return "type " + std::string(to_string(type));
     }
   }
+  const auto beside = [&](std::string what, DataType type) {
+    return what + " in " + std::string(to_string(type)) + " beside products in " +
+           std::string(to_string(layout.compute_type));
+  };
+  if (layout.parameter_type != layout.compute_type) {
+    return beside("weights", layout.parameter_type);
+  }
+  if (layout.communication_type != layout.compute_type) {
+    return beside("communication", layout.communication_type);
+  }
+  if (layout.gradient_type != layout.compute_type && layout.gradient_type != DataType::kFp32) {
+    return beside("gradients", layout.gradient_type);
+  }
+  if (layout.optimizer_type != DataType::kFp32) {
+    return "optimizer state in " + std::string(to_string(layout.optimizer_type));
+  }
   return std::nullopt;
 }
 

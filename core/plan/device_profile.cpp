@@ -37,7 +37,12 @@ ByteCount memory_per_rank(const DeviceProfile& profile, std::int64_t ranks_at_on
 
 FlopsPerSecond peak_rate(const DeviceProfile& profile, DataType type, std::int64_t ranks_at_once) {
   if (const MeasuredProfile* measured = profile.measured()) {
-    return measured->at(static_cast<int>(ranks_at_once)).peak_gemm_rate;
+    const Concurrency& set = measured->at(static_cast<int>(ranks_at_once));
+    FlopsPerSecond best;
+    for (const GemmSample& sample : set.gemms) {
+      best = sample.gemm.type == type ? max(best, flops(Operation(sample.gemm)).quantity() / sample.time) : best;
+    }
+    return best.si() > 0.0 ? best : set.peak_gemm_rate;
   }
   return profile.analytic()->accelerator.peak(type);
 }

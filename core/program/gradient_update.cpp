@@ -10,8 +10,8 @@
 namespace trainyard {
 
 namespace {
-Elementwise pass_over(ElementwiseKernel kernel, std::int64_t n, std::int64_t read, std::int64_t written) {
-  return {kernel, n, ByteCount(read * 4), ByteCount(written * 4)};
+Elementwise pass_over(ElementwiseKernel kernel, std::int64_t n, std::int64_t read_bytes, std::int64_t written_bytes) {
+  return {kernel, n, ByteCount(n * read_bytes), ByteCount(n * written_bytes)};
 }
 }  // namespace
 
@@ -150,11 +150,12 @@ void GradientUpdate::update() {
   }
   for (const Bucket& bucket : stage_.role.buckets) {
     const std::int64_t n = stage_.owned_range(bucket).size();
-    stage_.build.add({.kind = InstructionKind::kGradientNorm,
-                      .bucket = bucket.id,
-                      .reads = {bucket.gradients_buffer},
-                      .writes = {stage_.sums},
-                      .operations = {pass_over(ElementwiseKernel::kSumOfSquares, n, n, 0)}});
+    stage_.build.add(
+        {.kind = InstructionKind::kGradientNorm,
+         .bucket = bucket.id,
+         .reads = {bucket.gradients_buffer},
+         .writes = {stage_.sums},
+         .operations = {pass_over(ElementwiseKernel::kSumOfSquares, n, size_of(stage_.layout.gradient_type), 0)}});
   }
   reduce_sums();
   for (const Bucket& bucket : stage_.role.buckets) {
@@ -224,13 +225,18 @@ void GradientUpdate::optimize(const Bucket& bucket) {
   reads.insert(reads.end(), state.begin(), state.end());
   std::vector<BufferId> writes{bucket.parameters_buffer};
   writes.insert(writes.end(), state.begin(), state.end());
+  // A master copy is among the states; the working copy is then only written.
+  const Layout& layout = stage_.layout;
+  const bool has_master = size_of(layout.parameter_type) < size_of(layout.optimizer_type);
+  const std::int64_t kept = states * size_of(layout.optimizer_type), weight = size_of(layout.parameter_type);
   const auto kernel =
       stage_.plan.training.optimizer == OptimizerKind::kAdamW ? ElementwiseKernel::kAdamW : ElementwiseKernel::kSgd;
   stage_.build.add({.kind = InstructionKind::kOptimizer,
                     .bucket = bucket.id,
                     .reads = std::move(reads),
                     .writes = std::move(writes),
-                    .operations = {pass_over(kernel, n, (2 + states) * n, (1 + states) * n)}});
+                    .operations = {pass_over(
+                        kernel, n, size_of(layout.gradient_type) + kept + (has_master ? 0 : weight), kept + weight)}});
 }
 
 }  // namespace trainyard

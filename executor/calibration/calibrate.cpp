@@ -42,7 +42,7 @@ double measure_compute(Device& device, Communicator& communicator, const Calibra
   measure.maximize = [&](std::vector<std::int64_t>& values) { ranks.maximize(values); };
   KernelSamples samples = measure_kernels(device, cases, measure);
   const StreamOverheads overheads = stream_overheads(device, ranks);
-  result.peak_gemm_rate = best_rate(samples.gemms);
+  result.peak_gemm_rate = best_rate(samples.gemms, DataType::kFp32);
   result.gemms = std::move(samples.gemms);
   result.attentions = std::move(samples.attentions);
   result.elementwise = std::move(samples.elementwise);

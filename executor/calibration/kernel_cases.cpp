@@ -131,6 +131,15 @@ Traffic traffic(ElementwiseKernel kernel) {
   return {};
 }
 
+template <class Case>
+void add_bf16(std::vector<Case>& cases) {
+  const std::size_t fp32 = cases.size();
+  for (std::size_t i = 0; i < fp32; ++i) {
+    cases.push_back(cases[i]);
+    cases.back().type = DataType::kBf16;
+  }
+}
+
 }  // namespace
 
 Elementwise elementwise_case(ElementwiseKernel kernel, std::int64_t elements) {
@@ -140,6 +149,8 @@ Elementwise elementwise_case(ElementwiseKernel kernel, std::int64_t elements) {
 
 KernelCases calibration_cases() {
   KernelCases cases{gemm_cases(), attention_cases(), {}};
+  add_bf16(cases.gemms);
+  add_bf16(cases.attentions);
   for (int kernel = 0; kernel < kElementwiseKernels; ++kernel) {
     for (const std::int64_t elements : {1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22}) {
       cases.elementwise.push_back(elementwise_case(static_cast<ElementwiseKernel>(kernel), elements));

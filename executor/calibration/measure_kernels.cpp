@@ -89,10 +89,10 @@ KernelSamples measure_kernels(Device& device, const KernelCases& cases, const Me
   return samples;
 }
 
-FlopsPerSecond best_rate(std::span<const GemmSample> samples) {
+FlopsPerSecond best_rate(std::span<const GemmSample> samples, DataType type) {
   FlopsPerSecond best;
   for (const GemmSample& sample : samples) {
-    best = max(best, flops(Operation(sample.gemm)).quantity() / sample.time);
+    best = sample.gemm.type == type ? max(best, flops(Operation(sample.gemm)).quantity() / sample.time) : best;
   }
   return best;
 }

@@ -45,7 +45,8 @@ struct KernelSamples {
 };
 KernelSamples measure_kernels(Device& device, const KernelCases& cases, const MeasureOptions& options);
 
-FlopsPerSecond best_rate(std::span<const GemmSample> samples);
+// Of products of this type.
+FlopsPerSecond best_rate(std::span<const GemmSample> samples, DataType type);
 
 struct StreamOverheads {
   Seconds instruction;  // between the end of a slice and the begin of the next on one stream

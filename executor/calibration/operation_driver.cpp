@@ -111,9 +111,10 @@ void OperationDriver::enqueue(const Operation& operation, SliceClock* clock) {
 }
 
 void OperationDriver::run(const Gemm& gemm, SliceClock* clock) {
-  const float* a = freshen(input(gemm.m * gemm.k), gemm.m * gemm.k);
-  const float* b = input(gemm.k * gemm.n);
-  float* c = output(gemm.m * gemm.n);
+  const ConstValues a(freshen(input(gemm.m * gemm.k), gemm.m * gemm.k), gemm.type);
+  const ConstValues b(input(gemm.k * gemm.n), gemm.type);
+  // Weight gradients stay in fp32.
+  const Values c(output(gemm.m * gemm.n), gemm.transpose == Transpose::kTN ? DataType::kFp32 : gemm.type);
   timed(clock, [&] { device_.matmul(Stream::kCompute, gemm, a, b, c, {}); });
 }
 
@@ -122,16 +123,19 @@ void OperationDriver::run(const Attention& a, SliceClock* clock) {
   const std::int64_t qkv_size = tokens * (a.query_heads + 2 * a.key_heads) * a.head_size;
   const std::int64_t out_size = tokens * a.query_heads * a.head_size;
   const std::int64_t statistics = tokens * a.query_heads;
-  const float* qkv = input(qkv_size);
+  float* inputs = input(qkv_size);
+  const ConstValues qkv(inputs, a.type);
   if (a.pass == AttentionPass::kForward) {
-    freshen(const_cast<float*>(qkv), qkv_size);
-    float *out = output(out_size), *log_sum_exp = output(statistics);
+    freshen(inputs, qkv_size);
+    const Values out(output(out_size), a.type);
+    float* log_sum_exp = output(statistics);
     timed(clock, [&] { device_.attention_forward(Stream::kCompute, a, qkv, out, log_sum_exp); });
     return;
   }
-  const float *out = input(out_size), *log_sum_exp = input(statistics);
-  const float* out_grad = freshen(input(out_size), out_size);
-  float* qkv_grad = output(qkv_size);
+  const ConstValues out(input(out_size), a.type);
+  const float* log_sum_exp = input(statistics);
+  const ConstValues out_grad(freshen(input(out_size), out_size), a.type);
+  const Values qkv_grad(output(qkv_size), a.type);
   timed(clock, [&] { device_.attention_backward(Stream::kCompute, a, qkv, out, log_sum_exp, out_grad, qkv_grad); });
 }
 

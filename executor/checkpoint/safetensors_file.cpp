@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "executor/device/convert.h"
 #include "executor/worker/tensor_slice.h"
 
 namespace trainyard::executor {
@@ -200,12 +201,21 @@ void SafetensorsWriter::write(const std::string& name, std::span<const IndexRang
                               std::span<const float> values) {
   const auto tensor =
       std::find_if(tensors_.begin(), tensors_.end(), [&](const StoredTensor& stored) { return stored.name == name; });
-  check(tensor != tensors_.end() && tensor->type == "F32", "a tensor is written to a file made for it");
+  check(tensor != tensors_.end() && (tensor->type == "F32" || tensor->type == "BF16"),
+        "a tensor is written to a file made for it");
+  const bool wide = tensor->type == "F32";
+  std::vector<Bfloat16> narrowed;
   check(slice_elements(ranges) == static_cast<std::int64_t>(values.size()), "a slice has all its values");
   for_each_run(tensor->shape, ranges, [&](std::int64_t whole, std::int64_t slice, std::int64_t elements) {
     const auto run = values.subspan(static_cast<std::size_t>(slice), static_cast<std::size_t>(elements));
-    write_fully(descriptor_, std::as_bytes(run),
-                data_begin_ + tensor->begin + whole * static_cast<std::int64_t>(sizeof(float)), file_);
+    const std::int64_t at = data_begin_ + tensor->begin + whole * (wide ? 4 : 2);
+    if (wide) {
+      write_fully(descriptor_, std::as_bytes(run), at, file_);
+      return;
+    }
+    narrowed.resize(run.size());
+    narrow(run.data(), narrowed.data(), elements);
+    write_fully(descriptor_, std::as_bytes(std::span(narrowed)), at, file_);
   });
 }
 
@@ -215,15 +225,20 @@ void SafetensorsWriter::flush() {
   }
 }
 
-std::vector<StoredTensor> place_back_to_back(const std::vector<NamedShape>& tensors) {
+std::vector<StoredTensor> place_back_to_back(const std::vector<NamedShape>& tensors, DataType type) {
+  check(type == DataType::kFp32 || type == DataType::kBf16, "files are written in F32 or BF16");
   std::vector<StoredTensor> placed;
   std::int64_t end = 0;
   for (const NamedShape& tensor : tensors) {
-    std::int64_t bytes = static_cast<std::int64_t>(sizeof(float));
+    std::int64_t bytes = size_of(type);
     for (const std::int64_t size : tensor.shape) {
       bytes *= size;
     }
-    placed.push_back({.name = tensor.name, .type = "F32", .shape = tensor.shape, .begin = end, .end = end + bytes});
+    placed.push_back({.name = tensor.name,
+                      .type = type == DataType::kBf16 ? "BF16" : "F32",
+                      .shape = tensor.shape,
+                      .begin = end,
+                      .end = end + bytes});
     end += bytes;
   }
   return placed;

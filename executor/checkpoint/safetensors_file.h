@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/layout/shard_spec.h"
+#include "core/program/data_type.h"
 #include "executor/checkpoint/safetensors_header.h"
 
 namespace trainyard::executor {
@@ -38,7 +39,7 @@ class SafetensorsReader {
   SafetensorsMetadata metadata_;
 };
 
-// A file of fp32 tensors that several processes fill: one creates it at full length, all write their slices.
+// A file of F32 or BF16 tensors that several processes fill: one creates it at full length, all write their slices.
 // Errors (no space, no permission) name the file.
 void create_safetensors(const std::filesystem::path& file, const std::vector<StoredTensor>& tensors);
 
@@ -49,6 +50,7 @@ class SafetensorsWriter {
   SafetensorsWriter(const SafetensorsWriter&) = delete;
   SafetensorsWriter& operator=(const SafetensorsWriter&) = delete;
 
+  // Rounded to nearest where the file holds BF16.
   void write(const std::string& name, std::span<const IndexRange> ranges, std::span<const float> values);
   void flush();  // to the disk
 
@@ -59,11 +61,11 @@ class SafetensorsWriter {
   std::vector<StoredTensor> tensors_;
 };
 
-// fp32 tensors with these names and shapes, back to back in this order.
+// Tensors of one type with these names and shapes, back to back in this order.
 struct NamedShape {
   std::string name;
   std::vector<std::int64_t> shape;
 };
-std::vector<StoredTensor> place_back_to_back(const std::vector<NamedShape>& tensors);
+std::vector<StoredTensor> place_back_to_back(const std::vector<NamedShape>& tensors, DataType type = DataType::kFp32);
 
 }  // namespace trainyard::executor

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void create(const fs::path& folder, const fs::path& temporary, const ModelSpec& model) {
+void create(const fs::path& folder, const fs::path& temporary, const ModelSpec& model, DataType type) {
   std::error_code failure;
   fs::create_directories(folder, failure);
   if (failure) {
@@ -24,7 +24,7 @@ void create(const fs::path& folder, const fs::path& temporary, const ModelSpec& 
   for (const Parameter& parameter : parameters(model)) {
     shapes.push_back({parameter.name, parameter.shape});
   }
-  create_safetensors(temporary, place_back_to_back(shapes));
+  create_safetensors(temporary, place_back_to_back(shapes, type));
 }
 
 // Replicas hold the same bytes: one of them writes.
@@ -47,13 +47,13 @@ void write_slices(Worker& worker, const fs::path& temporary) {
   writer.flush();
 }
 
-void publish(const fs::path& folder, const fs::path& temporary, const ModelSpec& model) {
+void publish(const fs::path& folder, const fs::path& temporary, const ModelSpec& model, DataType type) {
   std::error_code failure;
   fs::rename(temporary, folder / "model.safetensors", failure);
   if (failure) {
     throw Error("can't be given its name: " + failure.message(), temporary.string());
   }
-  write_file(folder / "config.json", huggingface_config(model));
+  write_file(folder / "config.json", huggingface_config(model, type == DataType::kBf16 ? "bfloat16" : "float32"));
   flush_folder(folder);
 }
 
@@ -61,15 +61,16 @@ void publish(const fs::path& folder, const fs::path& temporary, const ModelSpec&
 
 void save_model(Worker& worker, Communicator& communicator, const fs::path& folder) {
   const fs::path temporary = folder / "model.safetensors.partial";
+  const DataType type = worker.plan().layout.parameter_type;
   const bool first = communicator.rank() == Rank(0);
   if (first) {
-    create(folder, temporary, worker.plan().model);
+    create(folder, temporary, worker.plan().model, type);
   }
   communicator.barrier();
   write_slices(worker, temporary);
   communicator.barrier();
   if (first) {
-    publish(folder, temporary, worker.plan().model);
+    publish(folder, temporary, worker.plan().model, type);
   }
   communicator.barrier();
 }

@@ -1,7 +1,8 @@
 // Communicator: moves tensors between ranks. Collectives are posted to a device stream and run in its order.
 //
-// Every member of a group posts the same collectives on the group in the same order. Sums are taken in
-// fp32 (or int64, or maxima) as the call says. Memory is the device's and must stay valid until the work
+// Every member of a group posts the same collectives on the group in the same order. Sums (or maxima) are taken in the
+// type that the call says; bf16 is sent as bf16 and added in fp32, rounded where it is stored: once with kDirect, at
+// each hop around a ring. Memory is the device's and must stay valid until the work
 // has run. Errors surface where the device's do: at synchronize().
 //
 // abort() releases every rank-local wait, from any thread, within a few milliseconds; after it every call

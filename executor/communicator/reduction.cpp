@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "executor/kernel/bfloat16.h"
 
 namespace trainyard::executor {
 namespace {
@@ -23,10 +24,31 @@ struct Max {
   }
 };
 
-template <class T, class Op>
-void accumulate_typed(T* __restrict into, const T* __restrict from, std::int64_t elements, Op op) {
+// A bf16 tensor travels as bf16 and is summed in fp32: what is stored is rounded, not what is added.
+template <class T>
+struct Wide {
+  using Type = T;
+};
+template <>
+struct Wide<Bfloat16> {
+  using Type = float;
+};
+
+template <class T>
+T read(const T* from) {
+  return *from;
+}
+float read(const Bfloat16* from) { return load(from); }
+template <class T>
+void write(T* to, T value) {
+  *to = value;
+}
+void write(Bfloat16* to, float value) { store(to, value); }
+
+template <class Into, class T, class Op>
+void accumulate_typed(Into* __restrict into, const T* __restrict from, std::int64_t elements, Op op) {
   for (std::int64_t i = 0; i < elements; ++i) {
-    into[i] = op(into[i], from[i]);
+    write(into + i, op(read(into + i), read(from + i)));
   }
 }
 
@@ -34,14 +56,18 @@ void accumulate_typed(T* __restrict into, const T* __restrict from, std::int64_t
 template <class T, class Op>
 void accumulate_in_order_typed(std::span<const void* const> inputs, T* out, std::int64_t elements, Op op) {
   constexpr std::int64_t kBlock = 1024;
-  std::array<T, kBlock> sum;
+  std::array<typename Wide<T>::Type, kBlock> sum;
   for (std::int64_t begin = 0; begin < elements; begin += kBlock) {
     const std::int64_t count = std::min(kBlock, elements - begin);
-    std::copy_n(static_cast<const T*>(inputs[0]) + begin, count, sum.data());
+    for (std::int64_t i = 0; i < count; ++i) {
+      sum[static_cast<std::size_t>(i)] = read(static_cast<const T*>(inputs[0]) + begin + i);
+    }
     for (std::size_t j = 1; j < inputs.size(); ++j) {
       accumulate_typed(sum.data(), static_cast<const T*>(inputs[j]) + begin, count, op);
     }
-    std::copy_n(sum.data(), count, out + begin);
+    for (std::int64_t i = 0; i < count; ++i) {
+      write(out + begin + i, sum[static_cast<std::size_t>(i)]);
+    }
   }
 }
 
@@ -59,15 +85,16 @@ void dispatch(DataType type, ReduceOp op, Function function) {
       return with_type(std::int64_t{});
     case DataType::kInt32:
       return with_type(std::int32_t{});
-    case DataType::kFp16:
     case DataType::kBf16:
+      return with_type(Bfloat16{});
+    case DataType::kFp16:
     case DataType::kFp8:
     case DataType::kMxFp8:
     case DataType::kNvFp4:
       break;
   }
   throw Error("can't reduce tensors of type " + std::string(to_string(type)), "communicator",
-              "reduce in fp32, fp64, int32 or int64");
+              "reduce in fp32, bf16, fp64, int32 or int64");
 }
 
 }  // namespace

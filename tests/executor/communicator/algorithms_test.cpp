@@ -8,6 +8,7 @@
 #include "executor/communicator/direct.h"
 #include "executor/communicator/ring.h"
 #include "executor/communicator/tree.h"
+#include "executor/device/convert.h"
 #include "tests/executor/communicator/memory_exchange.h"
 
 namespace trainyard::executor {
@@ -101,6 +102,51 @@ TEST_P(AlgorithmsOf, all_reduce_leaves_the_same_bits_of_the_sum_on_every_member)
     check_all(CollectiveAlgorithm::kRing, ring_all_reduce);
     check_all(CollectiveAlgorithm::kDirect, direct_all_reduce);
     check_all(CollectiveAlgorithm::kTree, tree_all_reduce);
+  }
+}
+
+// bf16 travels as bf16 and is added in fp32: direct sums are rounded once, a ring's at each hop; all members hold the
+// same bits either way.
+TEST_P(AlgorithmsOf, bf16_sums_are_taken_in_fp32) {
+  const int members = GetParam();
+  const Cuts cuts = even_boundaries(97, members);
+  const Tensors start = uneven_values(members, 97);
+  for (const auto& [name, reduce] : {std::pair{CollectiveAlgorithm::kDirect, &direct_all_reduce},
+                                     std::pair{CollectiveAlgorithm::kRing, &ring_all_reduce}}) {
+    std::vector<std::vector<Bfloat16>> tensors(start.size(), std::vector<Bfloat16>(97));
+    std::vector<float> exact(97, 0.0F);
+    for (std::size_t member = 0; member < start.size(); ++member) {
+      narrow(start[member].data(), tensors[member].data(), 97);
+      for (std::size_t i = 0; i < exact.size(); ++i) {
+        exact[i] += load(&tensors[member][i]);
+      }
+    }
+    Mailboxes boxes;
+    std::vector<std::thread> threads;
+    for (int member = 0; member < members; ++member) {
+      threads.emplace_back([&, member, reduce = reduce, name = name] {
+        MemoryExchange exchange(boxes, member, members);
+        auto* data = reinterpret_cast<std::byte*>(tensors[static_cast<std::size_t>(member)].data());
+        reduce(exchange, ChunkedTensor{data, cuts, DataType::kBf16, 5}, ReduceOp::kSum);
+        EXPECT_EQ(exchange.sent_bytes(),
+                  2 * wire_traffic(CommunicationKind::kAllReduce, name, cuts, member).sent_elements);
+      });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+    for (std::size_t i = 0; i < exact.size(); ++i) {
+      Bfloat16 once{};
+      store(&once, exact[i]);
+      for (const auto& tensor : tensors) {
+        EXPECT_EQ(tensor[i].bits, tensors[0][i].bits);
+      }
+      if (name == CollectiveAlgorithm::kDirect) {
+        EXPECT_EQ(tensors[0][i].bits, once.bits);
+      } else {
+        EXPECT_NEAR(load(&tensors[0][i]), exact[i], std::abs(exact[i]) * static_cast<float>(members) / 256.0F);
+      }
+    }
   }
 }
 

@@ -33,11 +33,11 @@ TEST(Gloo, sends_are_matched_by_tag_in_any_order) {
   });
 }
 
-TEST(Gloo, sums_of_bf16_are_refused) {
+TEST(Gloo, sums_of_fp16_are_refused) {
   as_ranks(gloo_backend, 1, [](TestRank& self) {
     std::uint16_t data = 0;
     EXPECT_THROW(self.communicator.all_reduce(Stream::kData, self.group, CollectiveAlgorithm::kRing, &data,
-                                              std::vector<std::int64_t>{0, 1}, DataType::kBf16, ReduceOp::kSum),
+                                              std::vector<std::int64_t>{0, 1}, DataType::kFp16, ReduceOp::kSum),
                  Error);
   });
 }

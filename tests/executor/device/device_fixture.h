@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "executor/device/cpu_device.h"
@@ -38,6 +39,7 @@ inline std::vector<std::int32_t> token_values(std::int64_t count, std::int32_t v
 class DeviceArrays {
  public:
   explicit DeviceArrays(int threads = 1) : device_(make_cpu_device({threads})) {}
+  explicit DeviceArrays(CpuDeviceOptions options) : device_(make_cpu_device(std::move(options))) {}
 
   Device& operator*() const { return *device_; }
   Device* operator->() const { return device_.get(); }

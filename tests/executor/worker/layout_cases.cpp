@@ -59,6 +59,14 @@ Plan small_plan(const Layout& layout, OptimizerKind optimizer) {
   return plan;
 }
 
+Layout bf16_layout() {
+  Layout layout;
+  layout.compute_type = DataType::kBf16;
+  layout.parameter_type = DataType::kBf16;
+  layout.communication_type = DataType::kBf16;
+  return layout;
+}
+
 Plan reference_plan(const Plan& plan) {
   Plan reference = plan;
   reference.layout = Layout{};
