@@ -46,7 +46,7 @@ class Sweep {
 
   void add(Bytes size) {
     estimates_ = nccl_estimates(pricer_.site(), pricer_.question().op, size, models_.facts);
-    const FlowAlgorithm chosen = nccls_choice(size);
+    const FlowAlgorithm chosen = nccls_choice(pricer_.site(), pricer_.question().op, size, possible_, models_.facts);
     std::vector<SweepRow> rows;
     for (const FlowAlgorithm algorithm : possible_) {
       rows.push_back(row(algorithm, size, std::nullopt));
@@ -76,16 +76,6 @@ class Sweep {
       text += ", " + std::string(to_string(algorithm));
     }
     return text;
-  }
-
-  FlowAlgorithm nccls_choice(Bytes size) const {
-    const auto chosen = nccl_choice(pricer_.site(), size, estimates_);
-    if (!chosen) {
-      return FlowAlgorithm::kDirect;
-    }
-    const FlowAlgorithm algorithm = flow_algorithm(estimates_[*chosen].algorithm);
-    const bool can = std::find(possible_.begin(), possible_.end(), algorithm) != possible_.end();
-    return can ? algorithm : possible_.front();
   }
 
   // On one node the usual algorithm's curve was fitted to what NCCL's default took at every size, whatever it ran at
@@ -144,6 +134,16 @@ std::vector<SweepRow> sweep(CollectivePricer& pricer, const CollectiveModels& mo
     sweep.add(size);
   }
   return sweep.take();
+}
+
+FlowAlgorithm nccls_choice(const CollectiveSite& site, CollectiveOp op, Bytes size,
+                           std::span<const FlowAlgorithm> possible, const LinkFacts& facts) {
+  const std::vector<NcclEstimate> estimates = nccl_estimates(site, op, size, facts);
+  const auto chosen = nccl_choice(site, size, estimates);
+  const FlowAlgorithm algorithm = chosen ? flow_algorithm(estimates[*chosen].algorithm) : FlowAlgorithm::kDirect;
+  const bool can = std::find(possible.begin(), possible.end(), algorithm) != possible.end();
+  check(can || !possible.empty(), "an algorithm that can serve the operation");
+  return can ? algorithm : possible.front();
 }
 
 RoutingKind default_routing(const Cluster& cluster) {

@@ -31,6 +31,11 @@ struct SweepRow {
 std::vector<SweepRow> sweep(CollectivePricer& pricer, const CollectiveModels& models, std::span<const Bytes> sizes,
                             const SweepChoice& choice);
 
+// What NCCL runs at a size by its own tables, where that is one of `possible`; else the first of them. All-to-all and
+// send/receive, which it doesn't tune: direct.
+FlowAlgorithm nccls_choice(const CollectiveSite& site, CollectiveOp op, Bytes size,
+                           std::span<const FlowAlgorithm> possible, const LinkFacts& facts);
+
 // InfiniBand's switches route adaptively, Ethernet's hash: by the cluster's congestion control.
 RoutingKind default_routing(const Cluster& cluster);
 

@@ -118,15 +118,6 @@ const CollectiveCurve& FlowGroupCost::curve_of(Entry& entry, CollectiveOp op, Fl
              : entry.curves.emplace(algorithm, collective_curve(entry.site, op, algorithm, models_)).first->second;
 }
 
-FlowAlgorithm FlowGroupCost::nccls_choice(const Entry& entry, CollectiveOp op, Bytes size) const {
-  const CollectiveSite& site = entry.site;
-  const std::vector<NcclEstimate> estimates = nccl_estimates(site, op, size, models_.facts);
-  const auto chosen = nccl_choice(site, size, estimates);
-  const FlowAlgorithm algorithm = chosen ? flow_algorithm(estimates[*chosen].algorithm) : FlowAlgorithm::kDirect;
-  const bool can = std::find(entry.possible.begin(), entry.possible.end(), algorithm) != entry.possible.end();
-  return can ? algorithm : entry.possible.front();
-}
-
 // known: of fewer seeds, or of none.
 WireTime FlowGroupCost::wire_of(CollectiveOp op, const GroupShape& group, FlowAlgorithm algorithm, int seeds,
                                 WireTime known) const {
@@ -167,7 +158,7 @@ const FlowGroupCost::Solved& FlowGroupCost::solve(Entry& entry, CollectiveOp op,
 FlowGroupCost::Choice FlowGroupCost::choose(CollectiveOp op, Bytes size, const GroupShape& group, int seeds) const {
   Choice choice;
   choice.entry = &entry_of(op, group);
-  choice.algorithm = nccls_choice(*choice.entry, op, size);
+  choice.algorithm = nccls_choice(choice.entry->site, op, size, choice.entry->possible, models_.facts);
   // On one node the usual algorithm's curve was fitted to NCCL's default at every size (collective_sweep.cpp).
   if (choice.entry->site.nodes == 1) {
     const FlowAlgorithm usual = flow_algorithm(usual_algorithm(choice.entry->site, op, models_.facts));

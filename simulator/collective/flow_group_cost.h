@@ -81,7 +81,6 @@ class FlowGroupCost final : public GroupCost {
   const std::vector<GroupLayout>& layouts_of(CollectiveOp op, const GroupShape& group) const;
   const CollectiveCurve& curve_of(Entry& entry, CollectiveOp op, FlowAlgorithm algorithm) const;
   Choice choose(CollectiveOp op, Bytes size, const GroupShape& group, int seeds) const;
-  FlowAlgorithm nccls_choice(const Entry& entry, CollectiveOp op, Bytes size) const;
   const Solved& solve(Entry& entry, CollectiveOp op, const GroupShape& group, FlowAlgorithm algorithm, int seeds) const;
   WireTime wire_of(CollectiveOp op, const GroupShape& group, FlowAlgorithm algorithm, int seeds, WireTime known) const;
   void note(const std::string& text) const;

@@ -23,16 +23,6 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-FlowSet routed(CollectiveFabric& fabric, const std::vector<Flow>& flows, const std::vector<FixedFlow>& fixed,
-               const RoutingPolicy& policy) {
-  FlowSet set = fabric.routes().route(flows, policy);
-  for (const FixedFlow& flow : fixed) {
-    const LegUse leg = {set.add_leg(flow.uses, Seconds()), 1.0};
-    set.add(flow.flow, std::span<const LegUse>(&leg, 1));
-  }
-  return set;
-}
-
 Drain drained(const FlowTimes& times) {
   Drain drain;
   const auto last = std::max_element(times.finish.begin(), times.finish.end());
@@ -123,7 +113,7 @@ void solve_across(CollectiveFabric& fabric, const CollectiveFlows& flows, const 
   for (auto seed = static_cast<int>(wire.across.size()); seed < seeds; ++seed) {
     fabric.begin({question.algorithm, seed + 1, seeds});
     policy.seed = question.routing.seed + static_cast<std::uint64_t>(seed);
-    const FlowSet set = routed(fabric, flows.across, flows.across_fixed, policy);
+    const FlowSet set = route_flows(fabric, flows.across, flows.across_fixed, policy);
     const LastFlow last = last_to_end(fabric.lanes(), set, policy.kind != RoutingKind::kHash);
     wire.across.push_back({last.finish.si() / kReferenceSize, last.bottleneck});
     add_notes(wire.notes, set.notes);
@@ -132,13 +122,23 @@ void solve_across(CollectiveFabric& fabric, const CollectiveFlows& flows, const 
 
 }  // namespace
 
+FlowSet route_flows(CollectiveFabric& fabric, const std::vector<Flow>& flows, const std::vector<FixedFlow>& fixed,
+                    const RoutingPolicy& policy) {
+  FlowSet set = fabric.routes().route(flows, policy);
+  for (const FixedFlow& flow : fixed) {
+    const LegUse leg = {set.add_leg(flow.uses, Seconds()), 1.0};
+    set.add(flow.flow, std::span<const LegUse>(&leg, 1));
+  }
+  return set;
+}
+
 WireTime wire_time(CollectiveFabric& fabric, std::span<const GroupLayout> groups, const WireQuestion& question) {
   fabric.begin({question.algorithm, 0, seeds_of(question)});
   const CollectiveFlows flows = flows_of(fabric, groups, question);
   WireTime wire;
   wire.notes = flows.notes;
   if (!flows.inside.empty() || !flows.inside_fixed.empty()) {
-    const FlowSet set = routed(fabric, flows.inside, flows.inside_fixed, question.routing);
+    const FlowSet set = route_flows(fabric, flows.inside, flows.inside_fixed, question.routing);
     const FlowTimes times = run_flows(fabric.cluster(), set);
     wire.inside = drained(times);
     wire.usual_inside = usual_inside(fabric, times);
@@ -165,7 +165,7 @@ std::vector<PortQueue> port_queues(CollectiveFabric& fabric, std::span<const Gro
     add_collective(writer, question.algorithm, question.op, group, size.si());
   }
   const CollectiveFlows flows = writer.take();
-  const FlowSet set = routed(fabric, flows.across, flows.across_fixed, question.routing);
+  const FlowSet set = route_flows(fabric, flows.across, flows.across_fixed, question.routing);
   QueueOptions options;
   options.in_flight = kChannelBuffer / static_cast<double>(question.setup.queue_pairs);
   return find_queues(fabric.cluster(), set, options);

@@ -69,6 +69,10 @@ class CollectiveFabric {
   std::function<void(const WireStep&)> told_;
 };
 
+// A collective's flows on their ways; the fixed ones last.
+FlowSet route_flows(CollectiveFabric& fabric, const std::vector<Flow>& flows, const std::vector<FixedFlow>& fixed,
+                    const RoutingPolicy& policy);
+
 // Half a link held back: what a set of flows takes and what holds it.
 struct Drain {
   double seconds = 0.0;  // per byte of the size; 0 without flows

@@ -11,26 +11,6 @@ namespace {
 
 bool is_transfer(const Communication& communication) { return communication.peer_stage.has_value(); }
 
-CollectiveOp operation_of(CommunicationKind kind) {
-  switch (kind) {
-    case CommunicationKind::kAllReduce:
-      return CollectiveOp::kAllReduce;
-    case CommunicationKind::kReduceScatter:
-      return CollectiveOp::kReduceScatter;
-    case CommunicationKind::kAllGather:
-      return CollectiveOp::kAllGather;
-    case CommunicationKind::kAllToAll:
-      return CollectiveOp::kAllToAll;
-    case CommunicationKind::kBroadcast:
-      return CollectiveOp::kBroadcast;
-    case CommunicationKind::kSend:
-    case CommunicationKind::kRecv:
-      return CollectiveOp::kSendRecv;
-  }
-  check(false, "unknown communication");
-  return CollectiveOp::kSendRecv;
-}
-
 void place_on_nodes(GroupShape& shape, std::span<const Rank> members, std::int64_t per_node) {
   const auto beside = std::count_if(members.begin(), members.end(), [&](Rank member) {
     return member.value() / per_node == members.front().value() / per_node;
@@ -52,6 +32,26 @@ GroupShape transfer_shape(Rank from, Rank to, std::int64_t along, std::int64_t p
 }
 
 }  // namespace
+
+CollectiveOp operation_of(CommunicationKind kind) {
+  switch (kind) {
+    case CommunicationKind::kAllReduce:
+      return CollectiveOp::kAllReduce;
+    case CommunicationKind::kReduceScatter:
+      return CollectiveOp::kReduceScatter;
+    case CommunicationKind::kAllGather:
+      return CollectiveOp::kAllGather;
+    case CommunicationKind::kAllToAll:
+      return CollectiveOp::kAllToAll;
+    case CommunicationKind::kBroadcast:
+      return CollectiveOp::kBroadcast;
+    case CommunicationKind::kSend:
+    case CommunicationKind::kRecv:
+      return CollectiveOp::kSendRecv;
+  }
+  check(false, "unknown communication");
+  return CollectiveOp::kSendRecv;
+}
 
 GroupShape shape_of(std::span<const Rank> members, std::int64_t ranks_per_node) {
   check(members.size() >= 2, "a group has members");

@@ -23,6 +23,8 @@ class CommunicationCost {
   virtual Seconds time(const Program& program, const Role& role, const Communication& communication) = 0;
 };
 
+CollectiveOp operation_of(CommunicationKind kind);
+
 // How `members`, at least two in group order, lie: strides and counts (a run of equal strides, repeated), members
 // beside the first on its node, and groups like it on a node. Irregular members count by size and node alone.
 GroupShape shape_of(std::span<const Rank> members, std::int64_t ranks_per_node);
