@@ -111,6 +111,12 @@ void TimelineWidget::select_area(const std::optional<TimeArea>& area) {
   Q_EMIT area_selected();
 }
 
+void TimelineWidget::show_area(const TimeArea& area) {
+  area_ = area;
+  centred_ = false;
+  viewport()->update();
+}
+
 void TimelineWidget::mark_ranks(std::vector<Rank> ranks) {
   ranks_ = std::move(ranks);
   viewport()->update();

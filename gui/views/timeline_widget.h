@@ -36,6 +36,7 @@ class TimelineWidget : public QAbstractScrollArea {
   void select_slice(std::optional<SliceRef> slice, bool reveal);
   const std::optional<TimeArea>& area() const { return area_; }
   void select_area(const std::optional<TimeArea>& area);
+  void show_area(const TimeArea& area);      // that another view has selected: no signal
   void mark_ranks(std::vector<Rank> ranks);  // that another view has selected
 
   const std::vector<std::size_t>& pinned() const { return pinned_; }
@@ -44,6 +45,7 @@ class TimelineWidget : public QAbstractScrollArea {
 
   // Slices that fit are outlined; returns how many.
   std::size_t search(const QString& text);
+  std::size_t found() const { return found_.size(); }
   void go_to_found(int direction);  // 1: the next, -1: the one before
 
   void zoom(double factor);
