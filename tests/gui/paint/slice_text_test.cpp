@@ -123,7 +123,7 @@ struct QueryCase {
   const char* text;
   bool forward;  // fits a forward of layer 3, micro-batch 2, rank 5
 };
-class Query : public testing::TestWithParam<QueryCase> {};
+class Query : public ::testing::TestWithParam<QueryCase> {};
 
 TEST_P(Query, AllWordsMustFit) {
   Slice slice;
@@ -136,7 +136,7 @@ TEST_P(Query, AllWordsMustFit) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Words, Query,
-                         testing::Values(QueryCase{"forward", true}, QueryCase{"FORW l3", true},
+                         ::testing::Values(QueryCase{"forward", true}, QueryCase{"FORW l3", true},
                                          QueryCase{"layer3", true}, QueryCase{"attention mb2", true},
                                          QueryCase{"mb3", false}, QueryCase{"l33", false},
                                          QueryCase{"rank5 compute", true}, QueryCase{"rank4", false},
