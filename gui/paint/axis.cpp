@@ -194,6 +194,23 @@ std::vector<Tick> Axis::ticks(int most) const {
   return scale == Scale::kLogarithmic ? log_ticks(*this, most) : linear_ticks(*this, most);
 }
 
+namespace {
+
+// One digit after the point, two above 99 %, where what lacks matters; two digits in all of what is tiny.
+QString percent(double value) {
+  const double size = std::abs(value);
+  if (std::abs(value - std::round(value)) < 1e-9) {
+    return QString::fromStdString(fmt::format("{:.0f} %", value));
+  }
+  if (size < 0.1) {
+    return QString::fromStdString(fmt::format("{:.2g} %", value));
+  }
+  return QString::fromStdString(size > 99.0 && size < 100.0 ? fmt::format("{:.2f} %", value)
+                                                            : fmt::format("{:.1f} %", value));
+}
+
+}  // namespace
+
 QString with_unit(double value, Unit unit) {
   switch (unit) {
     case Unit::kTime:
@@ -201,7 +218,7 @@ QString with_unit(double value, Unit unit) {
     case Unit::kBytes:
       return QString::fromStdString(format_quantity(from_si<Bytes>(value)));
     case Unit::kShare:
-      return QString::fromStdString(fmt::format("{:.3g} %", 100.0 * value));
+      return percent(100.0 * value);
     case Unit::kNone:
     case Unit::kMoney:
       break;

@@ -17,7 +17,8 @@ namespace trainyard::gui {
 
 namespace {
 
-constexpr double kSide = 46.0;           // before the first axis and after the last
+constexpr double kBefore = 30.0;         // the first axis
+constexpr double kAfter = 76.0;          // the last one and its labels
 constexpr double kReach = 12.0;          // of a drag beside an axis
 constexpr double kNear = 6.0;            // of a click beside a line
 constexpr std::size_t kFewLines = 1500;  // drawn smooth
@@ -79,7 +80,7 @@ void ParallelAxes::forget_layers() {
 
 QRectF ParallelAxes::lines_area(const QRectF& area) const {
   const double line = QFontMetricsF(font()).height();
-  return area.adjusted(kSide, 2.0 * line + 8.0, -kSide, -line);
+  return area.adjusted(kBefore, 2.0 * line + 8.0, -kAfter, -line);
 }
 
 double ParallelAxes::x_of(const QRectF& lines, int place) const {
@@ -99,14 +100,17 @@ QRectF ParallelAxes::axis_area(int axis) const {
   return {x - kReach, lines.top(), 2.0 * kReach, lines.height()};
 }
 
+// Names stand on two lines in turn, so that each has the room of two.
 QRectF ParallelAxes::name_area(int axis) const {
   const QRectF lines = lines_area(rect());
   const auto place = static_cast<int>(std::find(order_.begin(), order_.end(), axis) - order_.begin());
   const double gap = order_.size() > 1 ? lines.width() / static_cast<double>(order_.size() - 1) : lines.width();
-  const double width = std::min(gap - 4.0, 2.0 * kSide + 40.0);
+  const double width = std::max(20.0, std::min(2.0 * gap - 8.0, 160.0));
   const double line = QFontMetricsF(font()).height();
-  const double center = std::clamp(x_of(lines, place), rect().left() + width / 2.0, rect().right() - width / 2.0);
-  return {center - width / 2.0, lines.top() - 2.0 * line - 4.0, width, line};
+  const double left = rect().left() + 2.0;
+  const double center =
+      std::clamp(x_of(lines, place), left + width / 2.0, std::max(left + width / 2.0, rect().right() - width / 2.0));
+  return {center - width / 2.0, lines.top() - (place % 2 == 0 ? 2.0 : 1.0) * line - 4.0, width, line};
 }
 
 ParallelAxes::Places ParallelAxes::places_of(const QRectF& lines, double scale) const {
@@ -141,7 +145,7 @@ QColor ParallelAxes::colour_of(const Theme& theme, int shade, bool passing) cons
   if (!passing) {
     return theme.missing;
   }
-  return plot_.shaded_by < 0 ? theme.colours[0] : theme.ramp(static_cast<double>(shade) / (kLineShades - 1));
+  return !plot_.shaded ? theme.colours[0] : theme.ramp(static_cast<double>(shade) / (kLineShades - 1));
 }
 
 void ParallelAxes::draw_lines(QPainter& painter, const QRectF& area, const Theme& theme, bool passing) const {
@@ -220,7 +224,6 @@ void ParallelAxes::draw_axes(QPainter& painter, const QRectF& area, const Theme&
     const double x = x_of(lines, static_cast<int>(place));
     painter.setPen(QPen(theme.axis, 1.5));
     painter.drawLine(QPointF(x, lines.top()), QPointF(x, lines.bottom()));
-    const bool last = place + 1 == order_.size();
     double labelled = -1e9;  // where the last label is
     for (const Tick& tick : axis.ticks.empty() ? axis.axis.ticks(most) : axis.ticks) {
       const double y = y_of(lines, index, tick.value);
@@ -231,7 +234,7 @@ void ParallelAxes::draw_axes(QPainter& painter, const QRectF& area, const Theme&
       }
       labelled = y;
       const double width = metrics.horizontalAdvance(tick.label) + 2.0;
-      const QRectF label(last ? x - 6.0 - width : x + 6.0, y - metrics.height() / 2.0, width, metrics.height());
+      const QRectF label(x + 6.0, y - metrics.height() / 2.0, width, metrics.height());
       QColor behind = theme.background;
       behind.setAlphaF(0.75F);
       painter.fillRect(label, behind);
@@ -246,8 +249,6 @@ void ParallelAxes::draw_axes(QPainter& painter, const QRectF& area, const Theme&
     const QRectF name = name_area(index);
     painter.drawText(name, Qt::AlignCenter, QFontMetricsF(font).elidedText(axis.name, Qt::ElideRight, name.width()));
     painter.restore();
-    painter.setPen(theme.muted);
-    painter.drawText(name.translated(0.0, name.height()), Qt::AlignCenter, axis.unit);
   }
 }
 

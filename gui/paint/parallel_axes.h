@@ -21,8 +21,7 @@ namespace trainyard::gui {
 
 struct ParallelAxis {
   QString name;
-  QString unit;  // below the name; may be empty
-  QString tip;   // what it is, with unit
+  QString tip;  // what it is, with unit
   Axis axis;
   std::vector<Tick> ticks;  // given: categories and degrees; else the axis' own
 };
@@ -32,7 +31,8 @@ struct ParallelPlot {
   std::vector<std::vector<double>> values;  // by point, by axis; NaN: the line is interrupted
   std::vector<double> shades;               // by point, 0 to 1
   std::vector<char> passes;                 // by point
-  int shaded_by = -1;                       // the axis that shades are of
+  bool shaded = true;                       // else all of one colour
+  int shaded_by = -1;                       // the axis that shades are of; -1: something without one
 };
 
 using Brush = std::optional<std::pair<double, double>>;  // values, low to high

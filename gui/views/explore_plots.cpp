@@ -70,8 +70,7 @@ std::vector<PlanColumn> metrics_of(const std::vector<const PlanRow*>& rows) {
 
 ParallelAxis axis_of(const std::vector<const PlanRow*>& rows, PlanColumn column) {
   ParallelAxis result;
-  result.name = title_of(column);
-  result.unit = unit_of(column);
+  result.name = heading_of(column);
   result.tip = QStringLiteral("%1\n%2\n%3")
                    .arg(heading_of(column), meaning_of(column),
                         tr("Drag along the axis to keep a range; click here to colour by it; drag here to move it."));
@@ -132,6 +131,7 @@ ParallelPlot parallel_plot(const std::vector<const PlanRow*>& rows, const std::v
   }
   plot.shades = shades_of(rows, shade);
   plot.passes = passes;
+  plot.shaded = values_in(rows, shade).size() > 1;
   const auto at = std::find(columns.begin(), columns.end(), shade);
   plot.shaded_by = at == columns.end() ? -1 : static_cast<int>(at - columns.begin());
   return plot;

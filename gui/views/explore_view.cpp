@@ -162,7 +162,7 @@ void ExploreView::refresh() {
   fill_menu(columns);
   std::vector<PlanColumn> shades = metrics;
   std::copy_if(columns.begin(), columns.end(), std::back_inserter(shades), [](PlanColumn c) { return is_degree(c); });
-  fill(*shade_, shades, PlanColumn::kTokensPerSecond);
+  fill(*shade_, shades, PlanColumn::kMfu);
   for (QComboBox* choice : {x_, y_, shade_}) {
     choice->setEnabled(!metrics.empty());
   }
@@ -176,7 +176,7 @@ void ExploreView::refresh() {
     scatter_->set_plot({});
     return;
   }
-  const PlanColumn shade = chosen(*shade_, PlanColumn::kTokensPerSecond);
+  const PlanColumn shade = chosen(*shade_, PlanColumn::kMfu);
   const std::vector<char> passes = passing();
   axes_->set_plot(parallel_plot(rows, columns_, shade, passes));
   scatter_->set_plot(

@@ -24,6 +24,26 @@ QString quantity(Q value) {
   return QString::fromStdString(format_quantity(value));
 }
 
+// Of equal stages; as in simulator/throughput/pipeline_time.h.
+const char* bubble_of(ScheduleKind schedule) {
+  switch (schedule) {
+    case ScheduleKind::kGpipe:
+    case ScheduleKind::k1f1b:
+      return "(pp - 1)(f + i + w)";
+    case ScheduleKind::kInterleaved:
+      return "(pp - 1)(f + i + w) / vpp";
+    case ScheduleKind::kZeroBubbleH1:
+      return "(pp - 1) max(f + i - w, i)";
+    case ScheduleKind::kZeroBubbleH2:
+      return "(pp - 1) max(f + i - 2w, f)";
+    case ScheduleKind::kZeroBubbleV:
+      return "(pp - 1) max(f, i, w) / 2";
+    case ScheduleKind::kDualPipe:
+      return "(pp/2 - 1) f + (pp - 4) max(i - w, 0)";
+  }
+  return "";
+}
+
 // Collects the numbers that a kind of term asks for.
 class Collector {
  public:
@@ -160,6 +180,10 @@ void Collector::of_loss(StepLoss loss) {
       add("micro-batches of a step (ga)", layout().accumulation);
       degrees("chunks of a stage (vpp)", layout().chunks_per_stage);
       add("schedule", words(to_string(layout().schedule)));
+      if (loss == StepLoss::kBubble) {
+        add("its bubble (f forward, i backward to inputs, w to weights)",
+            QString::fromUtf8(bubble_of(layout().schedule)));
+      }
       if (loss == StepLoss::kTransfer) {
         network();
       }

@@ -80,6 +80,9 @@ TEST(Axis, RoundingGoesOutwards) {
 TEST(WithUnit, SaysTheUnit) {
   EXPECT_EQ(with_unit(0.0123, Unit::kTime).toStdString(), "12.3 ms");
   EXPECT_EQ(with_unit(0.4321, Unit::kShare).toStdString(), "43.2 %");
+  EXPECT_EQ(with_unit(0.99987, Unit::kShare).toStdString(), "99.99 %");
+  EXPECT_EQ(with_unit(0.00027812, Unit::kShare).toStdString(), "0.028 %");
+  EXPECT_EQ(with_unit(0.7, Unit::kShare).toStdString(), "70 %");
   EXPECT_EQ(with_unit(8.0, Unit::kNone).toStdString(), "8");
   EXPECT_EQ(with_unit(0x1p31, Unit::kBytes).toStdString(), "2 GiB");
 }

@@ -246,7 +246,6 @@ ParallelPlot many_lines(int count) {
     const bool degree = axis < 6;
     plot.axes.push_back({QString::number(axis),
                          {},
-                         {},
                          {QString(), degree ? 1.0 : 0.0, degree ? 64.0 : 1.0,
                           degree ? Scale::kLogarithmic : Scale::kLinear, Unit::kNone},
                          {}});

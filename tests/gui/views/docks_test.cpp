@@ -17,6 +17,8 @@
 #include "gui/views/reliability_view.h"
 #include "gui/views/term_explanations.h"
 #include "gui/views/why_view.h"
+#include "tests/core/program/tiny_plan.h"
+#include "tests/simulator/support/profiles.h"
 
 namespace trainyard::gui {
 namespace {
@@ -250,6 +252,37 @@ TEST_F(Docks, EachDockHasAPictureAndATableToSave) {
     EXPECT_GT(view->table()->rowCount(), 1);
     EXPECT_FALSE(view->accessibleName().isEmpty());
   }
+}
+
+// A tiny model on a machine whose profile was measured: plans are simulated to be taken apart.
+TEST(DocksOnThisMachine, WhyAndMemoryGoByTheSimulatedProgram) {
+  auto problem = std::make_shared<Problem>();
+  const Plan plan = testing::tiny_plan(Layout());
+  problem->model = plan.model;
+  problem->training = plan.training;
+  problem->profile = simulator::small_machine();
+  problem->study.machine = kThisMachine;
+  problem->study.ranks = 2;
+  Session session;
+  const FoundPlans found = search_plans(*problem, [](const SearchReport&) {}, {});
+  session.analysis().set_problem(problem);
+  session.results().replace(found.plans, found.summary);
+  ASSERT_FALSE(session.results().plans().empty());
+  ASSERT_TRUE(session.results().plans().front().feasible());
+  session.selection().select_plan(0);
+  WhyView why(session);
+  MemoryView memory(session);
+  ASSERT_TRUE(wait_until([&] { return session.analysis().simulation(0) != nullptr; }))
+      << session.analysis().simulation_message(0).toStdString();
+  why.refresh_now();
+  memory.refresh_now();
+  const auto simulation = session.analysis().simulation(0);
+  ASSERT_FALSE(why.waterfall().is_empty()) << why.summary().toStdString();
+  const double wall = why.waterfall().rows().back().lines.front().front().to;
+  EXPECT_NEAR(wall, to_seconds(simulation->simulation.step.duration).si(), 1e-9 + 1e-6 * wall);
+  EXPECT_EQ(memory.stages().rows().size(), simulation->simulation.memory.size());
+  ReliabilityView reliability(session);
+  EXPECT_TRUE(reliability.summary().contains(QStringLiteral("this machine"))) << reliability.summary().toStdString();
 }
 
 // Sources name files of ours that are there.
