@@ -23,7 +23,7 @@ namespace trainyard::executor {
 struct Snapshot {
   std::int64_t step = 0;
   std::vector<StateSlice> slices;  // those that save something
-  std::vector<float> values;
+  std::span<float> values;         // someone else's memory
 };
 
 // Writes the file whole or not at all and says what it is. Throws Error naming the file.

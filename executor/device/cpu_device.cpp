@@ -92,6 +92,8 @@ class CpuDevice : public Device {
   void* allocate(ByteCount bytes) override { return memory_.allocate(bytes); }
   void free(void* memory) override { memory_.free(memory); }
   ByteCount allocated() const override { return memory_.allocated(); }
+  void* allocate_host(ByteCount bytes) override { return host_memory_.allocate(bytes); }
+  void free_host(void* memory) override { host_memory_.free(memory); }
   void copy_in(Stream stream, void* to, const void* from_host, ByteCount bytes) override {
     post(stream, [=, this] { cpu::copy(pool_, to, from_host, bytes); });
   }
@@ -124,6 +126,9 @@ class CpuDevice : public Device {
     post(stream, [clock] { clock->end = monotonic_now(); });
   }
   void host_function(Stream stream, std::function<void()> function) override { post(stream, std::move(function)); }
+
+  void begin_range(const char*) override {}
+  void end_range() override {}
 
   DeviceCounters counters() const override { return counter_.read(); }
 
@@ -307,6 +312,7 @@ class CpuDevice : public Device {
 
   Failure failure_;
   HostMemory memory_;
+  HostMemory host_memory_;
   ScratchPool scratch_;
   MatrixProductCounter counter_;
   Bf16Products bf16_products_;

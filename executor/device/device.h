@@ -75,6 +75,10 @@ class Device {
   virtual void* allocate(ByteCount bytes) = 0;
   virtual void free(void* memory) = 0;
   virtual ByteCount allocated() const = 0;
+  // Host memory that copies reach at full speed and without holding up the host: pinned, where the device has a bus.
+  // Not in allocated(); not zeroed.
+  virtual void* allocate_host(ByteCount bytes) = 0;
+  virtual void free_host(void* memory) = 0;
   virtual void copy_in(Stream stream, void* to, const void* from_host, ByteCount bytes) = 0;
   virtual void copy_out(Stream stream, void* to_host, const void* from, ByteCount bytes) = 0;
 
@@ -86,6 +90,10 @@ class Device {
   virtual void end_slice(Stream stream, SliceClock* clock) = 0;
   // Runs on the stream; may block it (a collective over host memory does), not the host.
   virtual void host_function(Stream stream, std::function<void()> function) = 0;
+
+  // What the host enqueues in between appears under this name in a profiler's timeline (NVTX), where there is one.
+  virtual void begin_range(const char* name) = 0;
+  virtual void end_range() = 0;
 
   virtual DeviceCounters counters() const = 0;  // of finished work
 

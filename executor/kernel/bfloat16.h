@@ -31,4 +31,9 @@ TRAINYARD_HOST_DEVICE inline void store(Bfloat16* to, float value) {
   to->bits = static_cast<std::uint16_t>((nan ? bits | 0x400000U : rounded) >> 16U);
 }
 
+// `value` at element i = place, 0 elsewhere.
+TRAINYARD_HOST_DEVICE inline float value_at(std::int64_t i, std::int64_t place, float value) {
+  return i == place ? value : 0.0f;
+}
+
 }  // namespace trainyard::executor

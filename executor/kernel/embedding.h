@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "executor/kernel/bfloat16.h"
 #include "executor/kernel/host_device.h"
 
 namespace trainyard::executor {
@@ -24,10 +25,10 @@ template <class Group, class T>
 TRAINYARD_HOST_DEVICE inline void embed_forward_row(const Group& group, const T* table, std::int64_t row, T* out,
                                                     std::int64_t h) {
   if (row < 0) {
-    group.each(h, [&](std::int64_t i) { out[i] = T{}; });
+    group.each(h, [&](auto i) { store(out + i, 0.0f); });
   } else {
     const T* source = table + row * h;
-    group.each(h, [&](std::int64_t i) { out[i] = source[i]; });
+    group.each(h, [&](auto i) { store(out + i, load(source + i)); });
   }
 }
 

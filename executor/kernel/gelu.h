@@ -14,12 +14,14 @@ namespace trainyard::executor {
 constexpr float kGeluScale = 0.797884560802865356f;  // sqrt(2/pi)
 constexpr float kGeluCubic = 0.044715f;
 
-TRAINYARD_HOST_DEVICE inline float gelu(float x) {
+template <class X>
+TRAINYARD_HOST_DEVICE inline X gelu(const X& x) {
   return x * sigmoid(2.0f * kGeluScale * (x + kGeluCubic * x * x * x));
 }
 
-TRAINYARD_HOST_DEVICE inline float gelu_slope(float x) {
-  const float s = sigmoid(2.0f * kGeluScale * (x + kGeluCubic * x * x * x));
+template <class X>
+TRAINYARD_HOST_DEVICE inline X gelu_slope(const X& x) {
+  const auto s = sigmoid(2.0f * kGeluScale * (x + kGeluCubic * x * x * x));
   return s + 2.0f * x * s * (1.0f - s) * kGeluScale * (1.0f + 3.0f * kGeluCubic * x * x);
 }
 

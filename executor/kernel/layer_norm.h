@@ -27,17 +27,16 @@ TRAINYARD_HOST_DEVICE inline RowMoments layer_norm_forward_row(const Group& grou
                                                                std::int64_t h, float epsilon) {
   const T* x = residual;
   if (branch != nullptr) {
-    group.each(h, [&](std::int64_t i) { store(sum + i, load(residual + i) + load(branch + i)); });
+    group.each(h, [&](auto i) { store(sum + i, load(residual + i) + load(branch + i)); });
     x = sum;
   }
-  const float mean = group.sum(h, [&](std::int64_t i) { return load(x + i); }) / static_cast<float>(h);
-  const float squares = group.sum(h, [&](std::int64_t i) {
-    const float distance = load(x + i) - mean;
+  const float mean = group.sum(h, [&](auto i) { return load(x + i); }) / static_cast<float>(h);
+  const float squares = group.sum(h, [&](auto i) {
+    const auto distance = load(x + i) - mean;
     return distance * distance;
   });
   const float rstd = 1.0f / std::sqrt(squares / static_cast<float>(h) + epsilon);
-  group.each(
-      h, [&](std::int64_t i) { store(normed + i, (load(x + i) - mean) * rstd * load(weight + i) + load(bias + i)); });
+  group.each(h, [&](auto i) { store(normed + i, (load(x + i) - mean) * rstd * load(weight + i) + load(bias + i)); });
   return {mean, rstd};
 }
 
@@ -46,15 +45,15 @@ template <class Group, class T>
 TRAINYARD_HOST_DEVICE inline void layer_norm_backward_row(const Group& group, const T* normed_grad, const T* residual,
                                                           RowMoments row, const T* weight, const T* incoming,
                                                           T* residual_grad, std::int64_t h) {
-  const auto scaled = [&](std::int64_t i) { return load(weight + i) * load(normed_grad + i); };
-  const auto unit = [&](std::int64_t i) { return (load(residual + i) - row.mean) * row.rstd; };
+  const auto scaled = [&](auto i) { return load(weight + i) * load(normed_grad + i); };
+  const auto unit = [&](auto i) { return (load(residual + i) - row.mean) * row.rstd; };
   const float along_one = group.sum(h, scaled) / static_cast<float>(h);
-  const float along_x = group.sum(h, [&](std::int64_t i) { return scaled(i) * unit(i); }) / static_cast<float>(h);
-  const auto gradient = [&](std::int64_t i) { return row.rstd * (scaled(i) - along_one - unit(i) * along_x); };
+  const float along_x = group.sum(h, [&](auto i) { return scaled(i) * unit(i); }) / static_cast<float>(h);
+  const auto gradient = [&](auto i) { return row.rstd * (scaled(i) - along_one - unit(i) * along_x); };
   if (incoming != nullptr) {
-    group.each(h, [&](std::int64_t i) { store(residual_grad + i, load(incoming + i) + gradient(i)); });
+    group.each(h, [&](auto i) { store(residual_grad + i, load(incoming + i) + gradient(i)); });
   } else {
-    group.each(h, [&](std::int64_t i) { store(residual_grad + i, gradient(i)); });
+    group.each(h, [&](auto i) { store(residual_grad + i, gradient(i)); });
   }
 }
 

@@ -30,8 +30,8 @@ struct LossStatistics {
 template <class Group, class T>
 TRAINYARD_HOST_DEVICE inline LossStatistics loss_statistics_row(const Group& group, const T* logits,
                                                                 std::int64_t target_column, std::int64_t v) {
-  const float highest = group.maximum(v, [&](std::int64_t i) { return load(logits + i); });
-  const float sum = group.sum(v, [&](std::int64_t i) { return exponential(load(logits + i) - highest); });
+  const float highest = group.maximum(v, [&](auto i) { return load(logits + i); });
+  const float sum = group.sum(v, [&](auto i) { return exponential(load(logits + i) - highest); });
   const bool here = target_column >= 0 && target_column < v;
   return {highest, sum, here ? load(logits + target_column) : -std::numeric_limits<float>::infinity()};
 }
@@ -66,9 +66,9 @@ template <class Group, class T>
 TRAINYARD_HOST_DEVICE inline void loss_gradient_row(const Group& group, T* logits, std::int64_t target_column,
                                                     const TokenLoss& token, float scale, std::int64_t v) {
   const float factor = scale / token.sum;
-  group.each(v, [&](std::int64_t i) {
-    const float weight = exponential(load(logits + i) - token.maximum) * factor;
-    store(logits + i, weight - (i == target_column ? scale : 0.0f));
+  group.each(v, [&](auto i) {
+    const auto weight = exponential(load(logits + i) - token.maximum) * factor;
+    store(logits + i, weight - value_at(i, target_column, scale));
   });
 }
 

@@ -25,12 +25,12 @@ TRAINYARD_HOST_DEVICE inline float norm_forward_row(const Group& group, const T*
                                                     const T* weight, T* sum, T* normed, std::int64_t h, float epsilon) {
   const T* x = residual;
   if (branch != nullptr) {
-    group.each(h, [&](std::int64_t i) { store(sum + i, load(residual + i) + load(branch + i)); });
+    group.each(h, [&](auto i) { store(sum + i, load(residual + i) + load(branch + i)); });
     x = sum;
   }
-  const float squares = group.sum(h, [&](std::int64_t i) { return load(x + i) * load(x + i); });
+  const float squares = group.sum(h, [&](auto i) { return load(x + i) * load(x + i); });
   const float rstd = 1.0f / std::sqrt(squares / static_cast<float>(h) + epsilon);
-  group.each(h, [&](std::int64_t i) { store(normed + i, load(x + i) * rstd * load(weight + i)); });
+  group.each(h, [&](auto i) { store(normed + i, load(x + i) * rstd * load(weight + i)); });
   return rstd;
 }
 
@@ -38,16 +38,15 @@ template <class Group, class T>
 TRAINYARD_HOST_DEVICE inline void norm_backward_row(const Group& group, const T* normed_grad, const T* residual,
                                                     float rstd, const T* weight, const T* incoming, T* residual_grad,
                                                     std::int64_t h) {
-  const float dot =
-      group.sum(h, [&](std::int64_t i) { return load(normed_grad + i) * load(weight + i) * load(residual + i); });
+  const float dot = group.sum(h, [&](auto i) { return load(normed_grad + i) * load(weight + i) * load(residual + i); });
   const float along = rstd * rstd * rstd * dot / static_cast<float>(h);
   if (incoming != nullptr) {
-    group.each(h, [&](std::int64_t i) {
+    group.each(h, [&](auto i) {
       store(residual_grad + i,
             load(incoming + i) + (rstd * load(weight + i) * load(normed_grad + i) - along * load(residual + i)));
     });
   } else {
-    group.each(h, [&](std::int64_t i) {
+    group.each(h, [&](auto i) {
       store(residual_grad + i, rstd * load(weight + i) * load(normed_grad + i) - along * load(residual + i));
     });
   }

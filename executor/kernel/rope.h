@@ -19,12 +19,12 @@ template <class Group, class T>
 TRAINYARD_HOST_DEVICE inline void rope_head(const Group& group, T* head, const float* cosines, const float* sines,
                                             std::int64_t half, float direction) {
   T* second = head + half;
-  group.each(half, [&](std::int64_t i) {
-    const float a = load(head + i);
-    const float b = load(second + i);
-    const float sine = direction * sines[i];
-    store(head + i, a * cosines[i] - b * sine);
-    store(second + i, b * cosines[i] + a * sine);
+  group.each(half, [&](auto i) {
+    const auto a = load(head + i);
+    const auto b = load(second + i);
+    const auto sine = direction * load(sines + i);
+    store(head + i, a * load(cosines + i) - b * sine);
+    store(second + i, b * load(cosines + i) + a * sine);
   });
 }
 

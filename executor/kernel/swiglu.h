@@ -18,8 +18,8 @@ template <class Group, class T>
 TRAINYARD_HOST_DEVICE inline void swiglu_forward_row(const Group& group, const T* gate_up, T* activated,
                                                      std::int64_t f) {
   const T* up = gate_up + f;
-  group.each(f, [&](std::int64_t i) {
-    const float gate = load(gate_up + i);
+  group.each(f, [&](auto i) {
+    const auto gate = load(gate_up + i);
     store(activated + i, gate * sigmoid(gate) * load(up + i));
   });
 }
@@ -29,11 +29,11 @@ TRAINYARD_HOST_DEVICE inline void swiglu_backward_row(const Group& group, const 
                                                       T* gate_up_grad, std::int64_t f) {
   const T* up = gate_up + f;
   T* up_grad = gate_up_grad + f;
-  group.each(f, [&](std::int64_t i) {
-    const float gate = load(gate_up + i);
-    const float s = sigmoid(gate);
-    const float grad = load(activated_grad + i);
-    const float up_value = load(up + i);
+  group.each(f, [&](auto i) {
+    const auto gate = load(gate_up + i);
+    const auto s = sigmoid(gate);
+    const auto grad = load(activated_grad + i);
+    const auto up_value = load(up + i);
     store(gate_up_grad + i, grad * up_value * s * (1.0f + gate * (1.0f - s)));
     store(up_grad + i, grad * gate * s);
   });

@@ -61,6 +61,7 @@ Interpreter::Interpreter(const Plan& plan, const Program& program, Device& devic
       binding_context(plan, program, role_, communicator.rank(), device, addresses, constants);
   for (const Instruction& instruction : role_.instructions) {
     actions_.push_back(bind(context, plan, instruction, constants, fault));
+    labels_.push_back(std::to_string(instruction.id.at()) + " " + std::string(to_string(instruction.kind)));
     for (const Dependency& wait : instruction.waits) {
       if (wait.step_offset == 0) {
         awaited_[wait.instruction.at()] = true;
@@ -182,7 +183,9 @@ void Interpreter::enqueue(const StepSettings& settings, std::vector<SliceClock>*
     if (clocks != nullptr) {
       device_.begin_slice(instruction.stream, &(*clocks)[index]);
     }
+    device_.begin_range(labels_[index].c_str());
     actions_[index](settings);
+    device_.end_range();
     if (clocks != nullptr) {
       device_.end_slice(instruction.stream, &(*clocks)[index]);
     }

@@ -5,6 +5,7 @@
 // that instruction. Waits for an earlier step hold by themselves: a step ends with a synchronisation.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "core/plan/plan.h"
@@ -41,6 +42,7 @@ class Interpreter {
   Communicator& communicator_;
   std::vector<GroupHandle> groups_;  // by GroupId
   std::vector<Action> actions_;      // by instruction
+  std::vector<std::string> labels_;  // by instruction, for profilers: "12 forward"
   std::vector<bool> awaited_;        // by instruction: another stream waits for it
 };
 

@@ -41,14 +41,16 @@ float value_of(StateKind kind, std::int64_t element) {
   return static_cast<float>(100 * static_cast<int>(kind) + element) / 7.0F;
 }
 
-Snapshot snapshot_of(int rank) {
+// values: what its memory is.
+Snapshot snapshot_of(int rank, std::vector<float>& values) {
   Snapshot snapshot;
   for (const StateKind kind : {StateKind::kParameter, StateKind::kMomentum}) {
     snapshot.slices.push_back(slice_of(rank, kind));
     for (std::int64_t i = 12 * rank; i < 12 * rank + 12; ++i) {
-      snapshot.values.push_back(value_of(kind, i));
+      values.push_back(value_of(kind, i));
     }
   }
+  snapshot.values = values;
   return snapshot;
 }
 
@@ -61,8 +63,9 @@ fs::path save(const fs::path& checkpoints, std::int64_t step) {
   manifest.identity = {.model = "m", .layout = "l", .training = "t", .program = "p", .data = "d"};
   manifest.provenance.version = "1";
   for (const int rank : {0, 1}) {
+    std::vector<float> values;
     manifest.parts.push_back(
-        write_shard(snapshot_of(rank), folder / ("rank-" + std::to_string(rank) + ".safetensors")));
+        write_shard(snapshot_of(rank, values), folder / ("rank-" + std::to_string(rank) + ".safetensors")));
   }
   write_manifest(manifest, folder);
   return folder;

@@ -106,7 +106,7 @@ std::vector<RankResult> run_as_threads(const Plan& plan, std::int64_t steps, con
     threads.emplace_back([&, rank] {
       try {
         const auto device =
-            make_cpu_device({.threads = options.threads_per_rank, .on_failure = [&] { job.fail(nullptr); }});
+            options.make_device({.threads = options.threads_per_rank, .on_failure = [&] { job.fail(nullptr); }});
         HostGpuStreams streams(
             [&](Stream stream, std::function<void()> work) { device->host_function(stream, std::move(work)); });
         const auto communicator =

@@ -4,11 +4,14 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "core/plan/plan.h"
 #include "executor/data/step_tokens.h"
+#include "executor/device/cpu_device.h"
 #include "executor/worker/worker.h"
 
 namespace trainyard::executor {
@@ -33,6 +36,8 @@ struct ThreadRunOptions {
   int threads_per_rank = 1;
   std::optional<std::filesystem::path> save_to;  // the model after the last step
   bool nccl = false;                             // NCCL's communicator over a fake NCCL, instead of Gloo's
+  // Another device than the CPU's, to which its options go as far as it has them.
+  std::function<std::unique_ptr<Device>(CpuDeviceOptions)> make_device = make_cpu_device;
 };
 
 // Throws what a rank threw.

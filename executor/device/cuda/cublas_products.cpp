@@ -1,0 +1,159 @@
+#include "executor/device/cuda/cublas_products.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "core/error.h"
+#include "executor/device/cuda/cuda_check.h"
+
+namespace trainyard::executor {
+
+namespace {
+
+cudaDataType_t cuda_type(DataType type) {
+  switch (type) {
+    case DataType::kFp32:
+    case DataType::kTf32:
+      return CUDA_R_32F;
+    case DataType::kBf16:
+      return CUDA_R_16BF;
+    case DataType::kFp16:
+      return CUDA_R_16F;
+    default:
+      throw Error("the CUDA device multiplies fp32, tf32, bf16 and fp16, not " + std::string(to_string(type)),
+                  "--precision", "use bf16");
+  }
+}
+
+// Bytes that all addresses are multiples of, at most what cuBLASLt looks at.
+std::size_t common_alignment(std::initializer_list<const void*> addresses) {
+  std::uintptr_t bits = 256;
+  for (const void* address : addresses) {
+    bits |= reinterpret_cast<std::uintptr_t>(address);
+  }
+  return static_cast<std::size_t>(bits & (~bits + 1));
+}
+
+template <class Value>
+void set(cublasLtMatmulDesc_t operation, cublasLtMatmulDescAttributes_t attribute, const Value& value) {
+  check_cublas(cublasLtMatmulDescSetAttribute(operation, attribute, &value, sizeof(value)), "a matrix product");
+}
+
+template <class Value>
+void set(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttributes_t attribute, const Value& value) {
+  check_cublas(cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof(value)), "a matrix product");
+}
+
+// Column-major, as it is stored: rows are contiguous.
+cublasLtMatrixLayout_t layout(DataType type, std::int64_t rows, std::int64_t columns) {
+  cublasLtMatrixLayout_t made = nullptr;
+  check_cublas(cublasLtMatrixLayoutCreate(&made, cuda_type(type), static_cast<std::uint64_t>(rows),
+                                          static_cast<std::uint64_t>(columns), rows),
+               "a matrix product");
+  return made;
+}
+
+cublasLtMatmulAlgo_t choose(cublasLtHandle_t handle, cublasLtMatmulDesc_t operation, cublasLtMatrixLayout_t first,
+                            cublasLtMatrixLayout_t second, cublasLtMatrixLayout_t result, std::size_t alignment,
+                            const std::string& shape) {
+  cublasLtMatmulPreference_t preference = nullptr;
+  check_cublas(cublasLtMatmulPreferenceCreate(&preference), "a matrix product");
+  set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kProductWorkspace);
+  const auto schemes = static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
+  set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, schemes);
+  const auto bytes = static_cast<std::uint32_t>(alignment);
+  for (const auto attribute :
+       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
+    set(preference, attribute, bytes);
+  }
+  cublasLtMatmulHeuristicResult_t found{};
+  int count = 0;
+  const cublasStatus_t status =
+      cublasLtMatmulAlgoGetHeuristic(handle, operation, first, second, result, result, preference, 1, &found, &count);
+  cublasLtMatmulPreferenceDestroy(preference);
+  if (status != CUBLAS_STATUS_SUCCESS || count == 0) {
+    throw Error("cuBLASLt has no algorithm for a product of " + shape + ": " + cublasLtGetStatusString(status),
+                "the CUDA device", "another precision may work: --precision");
+  }
+  return found.algo;
+}
+
+}  // namespace
+
+CublasProducts::CublasProducts() { check_cublas(cublasLtCreate(&handle_), "start of cuBLASLt"); }
+
+CublasProducts::~CublasProducts() {
+  products_.clear();
+  cublasLtDestroy(handle_);
+}
+
+CublasProducts::Product::~Product() {
+  for (cublasLtMatrixLayout_t matrix : {first, second, result}) {
+    if (matrix != nullptr) {
+      cublasLtMatrixLayoutDestroy(matrix);
+    }
+  }
+  if (operation != nullptr) {
+    cublasLtMatmulDescDestroy(operation);
+  }
+}
+
+void CublasProducts::make(const Key& key, cublasLtHandle_t handle, Product& made) {
+  const auto& [m, n, k, mode, type, result_type, transpose, accumulate, with_bias, alignment] = key;
+  const cublasComputeType_t compute = mode == DataType::kTf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+  check_cublas(cublasLtMatmulDescCreate(&made.operation, compute, CUDA_R_32F), "a matrix product");
+  // A stored [m, k] is to column-major eyes [k, m], which is A^T as wanted; stored [k, m] it must be turned.
+  set(made.operation, CUBLASLT_MATMUL_DESC_TRANSA, transpose == Transpose::kNT ? CUBLAS_OP_T : CUBLAS_OP_N);
+  set(made.operation, CUBLASLT_MATMUL_DESC_TRANSB, transpose == Transpose::kTN ? CUBLAS_OP_T : CUBLAS_OP_N);
+  if (with_bias) {
+    set(made.operation, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+    set(made.operation, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, static_cast<std::int32_t>(cuda_type(type)));
+  }
+  made.first = transpose == Transpose::kNT ? layout(type, k, n) : layout(type, n, k);
+  made.second = transpose == Transpose::kTN ? layout(type, m, k) : layout(type, k, m);
+  made.result = layout(result_type, n, m);
+  const std::string shape = std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k);
+  made.algorithm = choose(handle, made.operation, made.first, made.second, made.result, alignment, shape);
+}
+
+const CublasProducts::Product& CublasProducts::product(const Key& key) {
+  const auto [place, added] = products_.try_emplace(key);
+  if (added) {
+    try {
+      make(key, handle_, place->second);
+    } catch (...) {
+      products_.erase(place);
+      throw;
+    }
+  }
+  return place->second;
+}
+
+void CublasProducts::multiply(cudaStream_t stream, void* workspace, const Gemm& gemm, ConstValues a, ConstValues b,
+                              Values c, ConstValues bias) {
+  check(gemm.batch == 1, "a product of the device has batch 1");
+  check(a.type == b.type && (!bias || (bias.type == a.type && !gemm.accumulate)), "operands of a product");
+  const Key key{gemm.m,
+                gemm.n,
+                gemm.k,
+                gemm.type,
+                a.type,
+                c.type,
+                gemm.transpose,
+                gemm.accumulate,
+                static_cast<bool>(bias),
+                common_alignment({a.data, b.data, c.data})};
+  const Product& what = product(key);
+  if (bias) {
+    set(what.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias.data);
+  }
+  const float one = 1.0f;
+  const float beta = gemm.accumulate ? 1.0f : 0.0f;
+  check_cublas(cublasLtMatmul(handle_, what.operation, &one, b.data, what.first, a.data, what.second, &beta, c.data,
+                              what.result, c.data, what.result, &what.algorithm, workspace, kProductWorkspace, stream),
+               "a matrix product");
+}
+
+}  // namespace trainyard::executor

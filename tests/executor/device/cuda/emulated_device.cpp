@@ -1,0 +1,80 @@
+#include "tests/executor/device/cuda/emulated_device.h"
+
+#include <array>
+#include <atomic>
+#include <utility>
+#include <vector>
+
+#include "executor/device/cuda/launched_device.h"
+#include "executor/device/host_memory.h"
+
+namespace trainyard::executor {
+
+namespace {
+
+// Hands all but kernels to a CPU device.
+class EmulatedStreams : public Device {
+ public:
+  EmulatedStreams(CpuDeviceOptions options, ThreadOrder order) : cpu_(make_cpu_device(std::move(options))) {
+    for (auto& emulator : emulators_) {
+      emulator = std::make_unique<Emulator>(order);
+    }
+  }
+
+  std::string name() const override { return "emulated cuda"; }
+  void* allocate(ByteCount bytes) override { return cpu_->allocate(bytes); }
+  void free(void* memory) override { cpu_->free(memory); }
+  ByteCount allocated() const override { return cpu_->allocated(); }
+  void* allocate_host(ByteCount bytes) override { return cpu_->allocate_host(bytes); }
+  void free_host(void* memory) override { cpu_->free_host(memory); }
+  void copy_in(Stream stream, void* to, const void* from_host, ByteCount bytes) override {
+    cpu_->copy_in(stream, to, from_host, bytes);
+  }
+  void copy_out(Stream stream, void* to_host, const void* from, ByteCount bytes) override {
+    cpu_->copy_out(stream, to_host, from, bytes);
+  }
+  EventHandle record(Stream stream) override { return cpu_->record(stream); }
+  void wait(Stream stream, const EventHandle& event) override { cpu_->wait(stream, event); }
+  void synchronize() override { cpu_->synchronize(); }
+  void begin_slice(Stream stream, SliceClock* clock) override { cpu_->begin_slice(stream, clock); }
+  void end_slice(Stream stream, SliceClock* clock) override { cpu_->end_slice(stream, clock); }
+  void host_function(Stream stream, std::function<void()> function) override {
+    cpu_->host_function(stream, std::move(function));
+  }
+  void begin_range(const char* name) override { cpu_->begin_range(name); }
+  void end_range() override { cpu_->end_range(); }
+  DeviceCounters counters() const override {
+    DeviceCounters counters = cpu_->counters();
+    counters.flops += FlopCount(flops_.load());
+    return counters;
+  }
+  void matmul(Stream stream, const Gemm& gemm, ConstValues a, ConstValues b, Values c, ConstValues bias) override {
+    cpu_->matmul(stream, gemm, a, b, c, bias);
+  }
+  void zero(Stream stream, void* memory, ByteCount bytes) override { cpu_->zero(stream, memory, bytes); }
+
+ protected:
+  template <class Kernel>
+  void launch(Stream stream, const Kernel& kernel) {
+    Emulator* emulator = emulators_[static_cast<std::size_t>(stream)].get();
+    cpu_->host_function(stream, [emulator, kernel] { emulator->run(kernel); });
+  }
+  float* scratch(Stream, std::int64_t floats) {  // a new one each time: what is enqueued keeps its own
+    return static_cast<float*>(scratch_.allocate(ByteCount(floats * static_cast<std::int64_t>(sizeof(float)))));
+  }
+  void count(FlopCount flops, std::int64_t) { flops_ += flops.value(); }
+
+ private:
+  HostMemory scratch_;
+  std::array<std::unique_ptr<Emulator>, kStreams> emulators_;
+  std::atomic<std::int64_t> flops_{0};
+  std::unique_ptr<Device> cpu_;  // last: its threads use the above
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_emulated_device(CpuDeviceOptions options, ThreadOrder order) {
+  return std::make_unique<LaunchedDevice<EmulatedStreams>>(std::move(options), order);
+}
+
+}  // namespace trainyard::executor

@@ -1,0 +1,14 @@
+// The CUDA device's kernels as a Device on the CPU (emulated_block.h): everything else, matrix products included, is
+// the CPU device's.
+#pragma once
+
+#include <memory>
+
+#include "executor/device/cpu_device.h"
+#include "tests/executor/device/cuda/emulated_block.h"
+
+namespace trainyard::executor {
+
+std::unique_ptr<Device> make_emulated_device(CpuDeviceOptions options, ThreadOrder order = ThreadOrder::kAscending);
+
+}  // namespace trainyard::executor
