@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cli/exit_code.h"
 #include "cli/json/output.h"
@@ -39,6 +40,9 @@ struct Options {
   std::optional<std::int64_t> steps;
   std::string device = "auto";
   int ranks_per_gpu = 1;
+  std::vector<std::string> hosts;
+  std::string start_on = "srun --nodes=1 --ntasks=1 --overlap --kill-on-bad-exit=0 --nodelist={host}";
+  std::string address;
   std::optional<int> threads;
   std::optional<std::int64_t> evaluate_every;
   std::vector<std::string> faults;
@@ -51,6 +55,21 @@ struct Options {
   std::string folder() const { return output.empty() ? resume.value_or("") : output; }
 };
 
+// This host's devices stand for those of all.
+executor::RankHosts hosts_of(const Options& options) {
+  executor::RankHosts hosts;
+  if (options.hosts.empty()) {
+    return hosts;
+  }
+  hosts.names = options.hosts;
+  std::istringstream words(options.start_on);
+  for (std::string word; words >> word;) {
+    hosts.start_on.push_back(word);
+  }
+  hosts.address = options.address.empty() ? executor::address_towards(hosts.names.back()) : options.address;
+  return hosts;
+}
+
 executor::RunOptions run_options(const Options& options, const Plan& plan) {
   executor::RunOptions run;
   run.folder = options.folder();
@@ -59,7 +78,8 @@ executor::RunOptions run_options(const Options& options, const Plan& plan) {
     run.initial_weights = options.initial_weights;
   }
   run.steps = options.steps;
-  run.device = executor::choose_device(executor::parse_device(options.device), plan.layout.ranks(),
+  run.hosts = hosts_of(options);
+  run.device = executor::choose_device(executor::parse_device(options.device), plan.layout.ranks() / run.hosts.count(),
                                        options.ranks_per_gpu, executor::usable_gpus());
   run.threads_per_rank = options.threads.value_or(executor::threads_per_rank(plan.layout.ranks()));
   run.evaluate_every = options.evaluate_every;
@@ -293,6 +313,15 @@ void add_run(CLI::App& app, Session& session, Action& action) {
       ->default_str("auto");
   verb->add_option("--ranks-per-gpu", options->ranks_per_gpu, "To test with more ranks than GPUs; slow")
       ->type_name("N");
+  verb->add_option("--hosts", options->hosts, "Share the ranks out over these hosts, in blocks")
+      ->type_name("NAME,...")
+      ->delimiter(',');
+  verb->add_option("--start-on", options->start_on,
+                   "What starts a rank on another host and takes the environment along; {host} is its name (default: "
+                   "srun with one task there)")
+      ->type_name("WORDS");
+  verb->add_option("--address", options->address,
+                   "This host's IPv4 address, where the ranks meet; otherwise the one that leads to the last host");
   verb->add_option("--threads", options->threads, "Threads of each rank; otherwise the cores, shared out evenly");
   verb->add_option("--evaluate-every", options->evaluate_every,
                    "Steps between evaluations on held-back text; there is one at the end in any case");

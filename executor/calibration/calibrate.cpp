@@ -28,7 +28,8 @@ StreamOverheads stream_overheads(Device& device, CollectiveTimer& ranks) {
 // Also sets what follows from the kernels' times alone.
 double measure_compute(Device& device, Communicator& communicator, const CalibrationOptions& options,
                        const CalibrationProgress& progress, Concurrency& result) {
-  const KernelCases cases = calibration_cases();
+  const bool gpu = options.device.kind == DeviceKind::kCuda;
+  const KernelCases cases = gpu ? gpu_calibration_cases() : calibration_cases();
   MeasureOptions measure;
   measure.rounds = options.quick ? 2 : 5;
   const auto calls = static_cast<double>(cases.gemms.size() + cases.attentions.size() + cases.elementwise.size()) *
@@ -63,6 +64,10 @@ Calibration calibrate(Device& device, Communicator& communicator, const Calibrat
   if (communicator.size() > 1) {
     progress(kKernelsEnd, "collectives");
     MeasureCommunicationOptions collectives;
+    if (options.device.kind == DeviceKind::kCuda) {
+      collectives.largest = ByteCount(256 << 20);
+      collectives.largest_small_algorithm = collectives.largest;  // NCCL chooses for itself
+    }
     if (options.quick) {
       collectives.time_per_sample = from_si<Seconds>(0.03);
       collectives.most_repeats = 15;

@@ -20,6 +20,10 @@ struct KernelCases {
 
 KernelCases calibration_cases();
 
+// The same for a GPU: the products of models from 124M to 70B on thousands of tokens, attention over 512 to 8,192,
+// passes of up to 256 MiB an operand.
+KernelCases gpu_calibration_cases();
+
 // Bytes of a kernel per element of its main operand, as programs count them (core/program/segment_shape.cpp):
 // for kernels whose operands vary, the usual form (a norm with a branch, SGD without momentum).
 Elementwise elementwise_case(ElementwiseKernel kernel, std::int64_t elements);

@@ -133,7 +133,7 @@ CalibrationOutcome launch_calibration(int ranks, const CalibrationOptions& optio
   launch.ranks = ranks;
   launch.job = "calibrate";
   launch.consequence_exit = kPeerLostExit;
-  launch.environment = backend_environment(options.device, false);
+  launch.environment = backend_environment(options.device, false, true);
   launch.interrupt_patience = std::chrono::milliseconds(200);  // nothing to save
   OutputReader reader(progress);
   launch.on_output = [&](int rank, OutputStream stream, std::string_view bytes) {

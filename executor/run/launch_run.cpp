@@ -46,6 +46,7 @@ std::string check_before_launch(const Plan& plan, const RunOptions& options) {
                 "raw text needs at least 256 tokens");
   }
   check_recovery(plan);
+  check_hosts(options.hosts, static_cast<int>(plan.layout.ranks()));
   check_steps(options.faults, options.steps.value_or(plan.training.steps));
   if (!options.faults.bit_flips.empty()) {
     check_faults(options.faults, compile(plan));

@@ -1,4 +1,4 @@
-// A run as the command line starts it: the ranks as processes of this host, and the run's folder.
+// A run as the command line starts it: the ranks as processes of this host or others, and the run's folder.
 #pragma once
 
 #include <filesystem>

@@ -11,6 +11,7 @@
 #include "executor/device/cpu_device.h"
 #include "executor/device/cuda_module.h"
 #include "executor/device/gpu_streams.h"
+#include "executor/supervisor/rank_hosts.h"
 
 namespace trainyard::executor {
 
@@ -36,6 +37,7 @@ std::unique_ptr<Communicator> make_communicator(Device& device, Store& store, co
   if (options.choice.kind == DeviceKind::kCpu) {
     GlooOptions gloo;
     gloo.prefix = environment.prefix;
+    gloo.hostname = address_towards(environment.store.host);
     gloo.timeout = options.timeout;
     return make_gloo_communicator(device, store, rank, environment.size, gloo);
   }
@@ -55,12 +57,12 @@ RankBackend::RankBackend(const RankEnvironment& environment, const BackendOption
       device_(make_device(environment, options)),
       communicator_(make_communicator(*device_, store_, environment, options)) {}
 
-std::vector<std::string> backend_environment(const DeviceChoice& choice, bool fixed_order) {
+std::vector<std::string> backend_environment(const DeviceChoice& choice, bool fixed_order, bool one_host) {
   // Kernels thread over our own pool; a BLAS with threads of its own would fight it for the cores.
   std::vector<std::string> environment{"OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1"};
   if (choice.kind == DeviceKind::kCuda) {
-    const std::vector<std::string> nccl =
-        nccl_assignments({.one_host = true, .fixed_order = fixed_order, .several_per_gpu = choice.ranks_per_gpu > 1});
+    const std::vector<std::string> nccl = nccl_assignments(
+        {.one_host = one_host, .fixed_order = fixed_order, .several_per_gpu = choice.ranks_per_gpu > 1});
     environment.insert(environment.end(), nccl.begin(), nccl.end());
   }
   return environment;

@@ -35,6 +35,6 @@ class RankBackend {
 };
 
 // What the ranks' processes need in their environment, NAME=VALUE.
-std::vector<std::string> backend_environment(const DeviceChoice& choice, bool fixed_order);
+std::vector<std::string> backend_environment(const DeviceChoice& choice, bool fixed_order, bool one_host);
 
 }  // namespace trainyard::executor

@@ -10,6 +10,7 @@
 #include "core/units/quantity.h"
 #include "executor/run/device_choice.h"
 #include "executor/run/injected_faults.h"
+#include "executor/supervisor/rank_hosts.h"
 
 namespace trainyard::executor {
 
@@ -40,6 +41,7 @@ struct RunOptions {
   // The launcher's business, not the ranks':
   bool replace = false;  // an earlier run in the folder
   bool resume = false;   // go on with the run in the folder
+  RankHosts hosts;
 };
 
 // To the arguments after the hidden verb `rank`, and back. from_arguments throws Error naming the argument.

@@ -102,13 +102,14 @@ LaunchResult RunSupervisor::launch() {
   const std::vector<std::string> arguments = to_arguments(options_);
   launch.command.insert(launch.command.end(), arguments.begin(), arguments.end());
   launch.ranks = static_cast<int>(plan_.layout.ranks());
+  launch.hosts = options_.hosts;
   launch.generation = options_.generation.number;
   launch.consequence_exit = kPeerLostExit;
   launch.heartbeat_timeout = in_milliseconds(plan_.recovery.heartbeat_timeout);
   launch.hang_timeout = in_milliseconds(plan_.recovery.hang_timeout);
   launch.kills = kills_.get();
   launch.on_kill = [this](int rank) { notice(fmt::format("injected: SIGKILL to rank {}", rank)); };
-  launch.environment = backend_environment(options_.device, plan_.layout.strict_reduction);
+  launch.environment = backend_environment(options_.device, plan_.layout.strict_reduction, options_.hosts.count() == 1);
   LineSplitter lines;
   launch.on_output = [&](int rank, OutputStream stream, std::string_view bytes) {
     lines.add(rank, stream, bytes, [&](const std::string& line) {

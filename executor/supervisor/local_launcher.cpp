@@ -43,12 +43,19 @@ class LocalLauncher {
   explicit LocalLauncher(const LaunchOptions& options)
       : options_(options),
         prefix_(options.job + "/" + std::to_string(options.generation) + "/"),
-        store_(random_token()) {
+        store_(random_token(), options.hosts.address) {
     check(options.ranks > 0, "a job has ranks");
+    check_hosts(options.hosts, options.ranks);
     result_.exits.resize(static_cast<std::size_t>(options.ranks), "not started");
     for (int rank = 0; rank < options.ranks; ++rank) {
       ranks_.push_back(
-          {ChildProcess(options.command, environment(rank)), {}, {}, Clock::now(), {}, Clock::now(), std::nullopt});
+          {ChildProcess(command_on_host(options.hosts, rank, options.ranks, options.command), environment(rank)),
+           {},
+           {},
+           Clock::now(),
+           {},
+           Clock::now(),
+           std::nullopt});
     }
   }
 
@@ -71,11 +78,12 @@ class LocalLauncher {
 
  private:
   std::vector<std::string> environment(int rank) const {
+    const int per_host = options_.hosts.per_host(options_.ranks);
     const RankEnvironment own{.rank = rank,
                               .size = options_.ranks,
-                              .local_rank = rank,
-                              .local_size = options_.ranks,
-                              .store = {"127.0.0.1", store_.port(), store_.token()},
+                              .local_rank = rank % per_host,
+                              .local_size = per_host,
+                              .store = {options_.hosts.address, store_.port(), store_.token()},
                               .prefix = prefix_};
     std::vector<std::string> result = to_environment(own);
     result.insert(result.end(), options_.environment.begin(), options_.environment.end());

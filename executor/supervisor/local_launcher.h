@@ -1,4 +1,5 @@
-// Starts the ranks of a job as processes of this host, and ends all of them when one fails.
+// Starts the ranks of a job as processes of this host, or by its command on others, and ends all of them when one
+// fails.
 //
 // The launcher serves the store. A rank fails by ending with anything but exit status 0, by missing its heartbeat
 // (watcher.h), or by making no progress although its process is alive; of ranks that stand still together, the one
@@ -19,12 +20,14 @@
 
 #include "executor/supervisor/child_process.h"
 #include "executor/supervisor/kill_clock.h"
+#include "executor/supervisor/rank_hosts.h"
 
 namespace trainyard::executor {
 
 struct LaunchOptions {
   std::vector<std::string> command;  // argv of every rank; the first is a path
   int ranks = 1;
+  RankHosts hosts;
   std::string job = "job";
   std::int64_t generation = 0;           // of a job's processes: in the prefix of the store's keys
   std::vector<std::string> environment;  // NAME=VALUE, added to this process's

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <thread>
 
@@ -149,6 +150,28 @@ TEST(LaunchRun, ARankThatDiesEndsTheRunWithItsNumberAndStep) {
   EXPECT_EQ(record.failure->rank, Rank(2));
   EXPECT_GE(record.failure->step.value_or(0), 3);
   EXPECT_FALSE(record.complete);
+}
+
+// A shell stands for srun: it says where it would start the rank.
+TEST(LaunchRun, RanksOfOtherHostsAreStartedByACommandAndKnowTheirPlace) {
+  const TemporaryFolder folder;
+  const Plan plan = two_stage_plan();
+  RunOptions options = options_in(folder);
+  options.steps = 2;
+  options.save_model = false;
+  options.hosts = {.names = {"one", "two"},
+                   .start_on = {"/bin/sh", "-c", R"(echo "$TRAINYARD_LOCAL_RANK on $0" >&2; exec "$@")", "{host}"}};
+  std::map<int, std::string> said;
+  const RunOutcome outcome =
+      launch_run(plan, options, RANK_PROCESS,
+                 {.on_record = {},
+                  .on_message = [&](int rank, const std::string& line) { said.emplace(rank, line); },
+                  .on_notice = {}});
+  ASSERT_TRUE(outcome.ok()) << outcome.failure->cause;
+  EXPECT_EQ(said, (std::map<int, std::string>{{0, "0 on one"}, {1, "1 on one"}, {2, "0 on two"}, {3, "1 on two"}}));
+  options.hosts.names.push_back("three");
+  EXPECT_TRUE(contains(error_of([&] { launch_run(plan, options, RANK_PROCESS, {}); }).problem(), "evenly"));
+  EXPECT_EQ(address_towards("127.0.0.1"), "127.0.0.1");
 }
 
 TEST(LaunchRun, WhatCannotRunIsSaidBeforeAnythingStarts) {
