@@ -53,15 +53,39 @@ FlowGroupCost::FlowGroupCost(const Cluster& cluster, std::int64_t ranks, Collect
   }
 }
 
+// The group whose first rank is `base`; empty where there is none, or not all of it.
+std::vector<std::int64_t> FlowGroupCost::ranks_from(std::int64_t base, const GroupShape& group) const {
+  std::vector<std::int64_t> ranks;
+  if (group.mirrored > 0) {
+    const std::int64_t place = base / group.stride[0] % group.mirrored;
+    const std::int64_t image = base + (group.mirrored - 1 - 2 * place) * group.stride[0];
+    if (2 * place < group.mirrored - 1 && image < ranks_) {
+      ranks = {base, image};
+    }
+    return ranks;
+  }
+  const bool first = (base / group.stride[0]) % group.count[0] == 0 && (base / group.stride[1]) % group.count[1] == 0;
+  const std::int64_t last = base + (group.count[0] - 1) * group.stride[0] + (group.count[1] - 1) * group.stride[1];
+  if (!first || last >= ranks_) {
+    return ranks;
+  }
+  ranks.reserve(static_cast<std::size_t>(group.size()));
+  for (std::int64_t j = 0; j < group.count[1]; ++j) {
+    for (std::int64_t i = 0; i < group.count[0]; ++i) {
+      ranks.push_back(base + i * group.stride[0] + j * group.stride[1]);
+    }
+  }
+  return ranks;
+}
+
 std::vector<std::vector<VertexId>> FlowGroupCost::members_of(CollectiveOp op, const GroupShape& group) const {
   const std::int64_t size = group.size();
   const std::int64_t flows_each = op == CollectiveOp::kAllToAll ? size * size : 2 * size;
   std::vector<std::vector<VertexId>> groups;
   std::int64_t left_out = 0;
   for (std::int64_t base = 0; base < ranks_; ++base) {
-    const bool first = (base / group.stride[0]) % group.count[0] == 0 && (base / group.stride[1]) % group.count[1] == 0;
-    const std::int64_t last = base + (group.count[0] - 1) * group.stride[0] + (group.count[1] - 1) * group.stride[1];
-    if (!first || last >= ranks_) {
+    const std::vector<std::int64_t> ranks = ranks_from(base, group);
+    if (ranks.empty()) {
       continue;
     }
     if (!groups.empty() && static_cast<std::int64_t>(groups.size() + 1) * flows_each > kMostFlows) {
@@ -69,11 +93,9 @@ std::vector<std::vector<VertexId>> FlowGroupCost::members_of(CollectiveOp op, co
       continue;
     }
     std::vector<VertexId>& members = groups.emplace_back();
-    members.reserve(static_cast<std::size_t>(size));
-    for (std::int64_t j = 0; j < group.count[1]; ++j) {
-      for (std::int64_t i = 0; i < group.count[0]; ++i) {
-        members.push_back(gpus_[static_cast<std::size_t>(base + i * group.stride[0] + j * group.stride[1])]);
-      }
+    members.reserve(ranks.size());
+    for (const std::int64_t rank : ranks) {
+      members.push_back(gpus_[static_cast<std::size_t>(rank)]);
     }
   }
   check(!groups.empty(), "a group shape that the ranks hold");
@@ -88,7 +110,7 @@ std::vector<std::vector<VertexId>> FlowGroupCost::members_of(CollectiveOp op, co
 // All-to-all alone may take fewer groups than the others (kMostFlows).
 const std::vector<GroupLayout>& FlowGroupCost::layouts_of(CollectiveOp op, const GroupShape& group) const {
   const CollectiveOp alike = op == CollectiveOp::kAllToAll ? op : CollectiveOp::kAllReduce;
-  const Key key{alike, group.count, group.stride};
+  const Key key = key_of(alike, group);
   if (laid_out_ != key) {
     layouts_.clear();
     for (const std::vector<VertexId>& members : members_of(op, group)) {
@@ -100,7 +122,7 @@ const std::vector<GroupLayout>& FlowGroupCost::layouts_of(CollectiveOp op, const
 }
 
 FlowGroupCost::Entry& FlowGroupCost::entry_of(CollectiveOp op, const GroupShape& group) const {
-  const auto [found, added] = entries_.try_emplace({op, group.count, group.stride});
+  const auto [found, added] = entries_.try_emplace(key_of(op, group));
   Entry& entry = found->second;
   if (added) {
     const std::vector<GroupLayout>& layouts = layouts_of(op, group);

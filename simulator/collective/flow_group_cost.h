@@ -57,7 +57,7 @@ class FlowGroupCost final : public GroupCost {
   std::vector<std::string> notes() const;  // what was simplified, for people
 
  private:
-  using Key = std::tuple<CollectiveOp, std::array<std::int64_t, 2>, std::array<std::int64_t, 2>>;
+  using Key = std::tuple<CollectiveOp, std::array<std::int64_t, 2>, std::array<std::int64_t, 2>, std::int64_t>;
   struct Solved {
     WireTime wire;
     int seeds = 0;                // of them
@@ -77,6 +77,10 @@ class FlowGroupCost final : public GroupCost {
   };
 
   Entry& entry_of(CollectiveOp op, const GroupShape& group) const;
+  static Key key_of(CollectiveOp op, const GroupShape& group) {
+    return {op, group.count, group.stride, group.mirrored};
+  }
+  std::vector<std::int64_t> ranks_from(std::int64_t base, const GroupShape& group) const;
   std::vector<std::vector<VertexId>> members_of(CollectiveOp op, const GroupShape& group) const;
   const std::vector<GroupLayout>& layouts_of(CollectiveOp op, const GroupShape& group) const;
   const CollectiveCurve& curve_of(Entry& entry, CollectiveOp op, FlowAlgorithm algorithm) const;

@@ -21,6 +21,8 @@ struct GroupShape {
   std::array<std::int64_t, 2> stride = {1, 1};
   std::int64_t per_node = 1;    // members on one node, 1 .. size
   std::int64_t concurrent = 1;  // groups of this axis that have members on one node
+  // Not 0: pairs of an axis of so many places stride0 apart, each place with its mirror image; all pairs at once.
+  std::int64_t mirrored = 0;
 
   std::int64_t size() const { return count[0] * count[1]; }
   std::int64_t nodes() const { return (size() + per_node - 1) / per_node; }

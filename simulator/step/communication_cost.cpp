@@ -73,11 +73,12 @@ GroupShape shape_of(std::span<const Rank> members, std::int64_t ranks_per_node) 
 const GroupShape& GroupCommunication::shape(const Program& program, const Role& role,
                                             const Communication& communication) {
   const int peer = communication.peer_stage.value_or(-1);
-  const auto [entry, added] = shapes_.try_emplace(Key(communication.group, role.id, peer));
+  const Group& group = program.groups[communication.group.at()];
+  const RoleId of = group.kind == GroupKind::kWorld ? RoleId(0) : role.id;  // the same ranks for all
+  const auto [entry, added] = shapes_.try_emplace(Key(communication.group, of, peer));
   if (added) {
-    const Group& group = program.groups[communication.group.at()];
-    const std::vector<Rank> members = group_members(program, group, role.representative);
     if (is_transfer(communication)) {
+      const std::vector<Rank> members = group_members(program, group, role.representative);
       entry->second = transfer_shape(role.representative, members.at(static_cast<std::size_t>(peer)), 2, per_node_);
       // Neighbours form a chain along the whole axis; a jump from its end to its start is a pair.
       const auto n = static_cast<std::int64_t>(members.size());
@@ -86,10 +87,28 @@ const GroupShape& GroupCommunication::shape(const Program& program, const Role& 
         entry->second = transfer_shape(role.representative, members.at(static_cast<std::size_t>(peer)), n, per_node_);
       }
     } else {
-      entry->second = shape_of(members, per_node_);
+      entry->second = shape_of_group(program, group, role);
     }
   }
   return entry->second;
+}
+
+GroupShape GroupCommunication::shape_of_group(const Program& program, const Group& group, const Role& role) const {
+  const std::vector<Rank> members = group_members(program, group, role.representative);
+  if (members.size() < 2) {
+    return {};
+  }
+  GroupShape shape = shape_of(members, per_node_);
+  if (habits_.mirrored_pairs && group.kind == GroupKind::kEmbedding) {
+    const std::int64_t stages = program.mesh.size(Axis::kPipeline);
+    const std::int64_t nearer = std::min<std::int64_t>(role.stage, stages - 1 - role.stage);
+    const std::int64_t stride = shape.stride[0] / (stages - 1 - 2 * nearer);
+    if (stride >= per_node_) {  // else those in the middle share a node, and others don't
+      shape.stride = {stride, stages * stride};
+      shape.mirrored = stages;
+    }
+  }
+  return shape;
 }
 
 Seconds GroupCommunication::time(const Program& program, const Role& role, const Communication& communication) {

@@ -35,6 +35,7 @@ struct CommunicationHabits {
   Seconds skew;                 // of waiting for each other, per collective of a layer
   double tensor_exposed = 1.0;  // share of tensor-parallel time left where it runs in pieces behind products
   double expert_exposed = 1.0;  // ... of experts' exchange, behind another micro-batch
+  bool mirrored_pairs = false;  // every stage and its mirror image exchange gradients, all pairs at once (DualPipe)
 };
 
 class GroupCommunication final : public CommunicationCost {
@@ -48,6 +49,7 @@ class GroupCommunication final : public CommunicationCost {
   // By group and the role's stage and peer: roles of a stage have groups of one shape.
   using Key = std::tuple<GroupId, RoleId, int>;
   const GroupShape& shape(const Program& program, const Role& role, const Communication& communication);
+  GroupShape shape_of_group(const Program& program, const Group& group, const Role& role) const;
   const GroupCost& groups_;
   std::int64_t per_node_;
   CommunicationHabits habits_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 #include <tuple>
 #include <utility>
 
@@ -35,11 +34,12 @@ void OutlineExecution::prepare(const RoleOutline& outline, const std::vector<Nan
   check(work.size() == outline.examples->instructions.size(), "every example needs a cost");
   for (std::size_t e = 0; e < work.size(); ++e) {
     const Instruction& example = outline.examples->instructions[e];
-    Cost cost{work[e], -1, static_cast<std::uint8_t>(example.stream), false};
+    Cost cost{work[e], -1, static_cast<std::uint8_t>(example.stream), false, false};
     if (example.communication) {
       const OverlapSlowdown& slowdown = costs_.overlap[example.communication->group.at()];
       cost.group = static_cast<std::int16_t>(example.communication->group.value());
       cost.slows = slowdown.compute > 1.0 || slowdown.communication > 1.0;
+      cost.joins = joins_roles(outline_.frame.groups[example.communication->group.at()].kind);
     }
     role.costs.push_back(cost);
   }
@@ -48,9 +48,13 @@ void OutlineExecution::prepare(const RoleOutline& outline, const std::vector<Nan
   role.meeting.assign(n, kNone);
   role.ended.assign(n, false);
   for (std::size_t i = n; i-- > 0;) {
-    Head& head = role.heads[cost_of(role, static_cast<std::uint32_t>(i)).stream];
+    const Cost& cost = cost_of(role, static_cast<std::uint32_t>(i));
+    Head& head = role.heads[cost.stream];
     role.next[i] = head.instruction;
     head.instruction = static_cast<std::uint32_t>(i);
+    if (cost.joins) {
+      role.joining.push_back(static_cast<std::uint32_t>(i));
+    }
   }
 }
 
@@ -91,26 +95,32 @@ void OutlineExecution::meet_transfers() {
 // The k-th collective that a role posts on a group meets the k-th of the others of it.
 void OutlineExecution::meet_collectives() {
   std::map<std::tuple<std::int32_t, std::size_t, int>, std::uint32_t> known;  // group, its first role, k
-  std::map<std::pair<std::int32_t, std::size_t>, std::set<std::size_t>> members;
   for (std::uint32_t r = 0; r < roles_.size(); ++r) {
     std::map<std::int32_t, int> posted;
-    for (std::uint32_t i = 0; i < roles_[r].outline->instructions.size(); ++i) {
-      const std::int32_t id = cost_of(roles_[r], i).group;
-      if (id < 0 || !joins_roles(outline_.frame.groups[static_cast<std::size_t>(id)].kind)) {
-        continue;
-      }
-      const auto [entry, added] = members.try_emplace({id, r});
+    std::map<std::int32_t, std::size_t> first;
+    for (auto i = roles_[r].joining.rbegin(); i != roles_[r].joining.rend(); ++i) {
+      const std::int32_t id = cost_of(roles_[r], *i).group;
+      const auto [entry, added] = first.try_emplace(id, 0);
       if (added) {
-        const Group& group = outline_.frame.groups[static_cast<std::size_t>(id)];
-        for (const Rank rank : group_members(outline_.frame, group, roles_[r].outline->role.representative)) {
-          entry->second.insert(outline_.frame.bindings[rank.at()].role.at());
-        }
+        entry->second = first_role(outline_.frame.groups[static_cast<std::size_t>(id)], r);
       }
       const auto [met, is_new] =
-          known.try_emplace({id, *entry->second.begin(), posted[id]++}, static_cast<std::uint32_t>(meetings_.size()));
-      join(met->second, {r, i});
+          known.try_emplace({id, entry->second, posted[id]++}, static_cast<std::uint32_t>(meetings_.size()));
+      join(met->second, {r, *i});
     }
   }
+}
+
+// Of those that share the group with role r.
+std::size_t OutlineExecution::first_role(const Group& group, std::uint32_t r) const {
+  std::size_t first = r;
+  if (group.kind == GroupKind::kWorld) {
+    return 0;
+  }
+  for (const Rank rank : group_members(outline_.frame, group, roles_[r].outline->role.representative)) {
+    first = std::min(first, outline_.frame.bindings[rank.at()].role.at());
+  }
+  return first;
 }
 
 Nanoseconds OutlineExecution::run() {

@@ -34,6 +34,7 @@ class OutlineExecution {
     std::int16_t group = -1;  // of a communication
     std::uint8_t stream = 0;
     bool slows = false;  // it and compute slow each other
+    bool joins = false;  // a collective of several roles
   };
   // The instruction at the head of a stream, if any.
   struct Head {
@@ -50,6 +51,7 @@ class OutlineExecution {
     std::vector<Cost> costs;
     std::vector<std::uint32_t> next;     // on the same stream
     std::vector<std::uint32_t> meeting;  // by instruction, of those that meet other roles
+    std::vector<std::uint32_t> joining;  // collectives that join roles, from the last
     std::vector<bool> ended;
     std::array<Head, kStreams> heads;
     std::array<std::uint8_t, kStreams> slowing{};  // streams with communication under way that slows compute
@@ -81,6 +83,7 @@ class OutlineExecution {
   void prepare(const RoleOutline& outline, const std::vector<Nanoseconds>& work);
   void meet_transfers();
   void meet_collectives();
+  std::size_t first_role(const Group& group, std::uint32_t r) const;
   void join(std::uint32_t meeting, Side side);
 
   const Cost& cost_of(const RoleState& role, std::uint32_t instruction) const {

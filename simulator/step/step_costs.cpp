@@ -268,6 +268,7 @@ class StackPricing {
     CommunicationHabits made{rates.communication, rates.skew};
     made.tensor_exposed = layout.overlap_tensor ? 1.0 - rates.overlap : 1.0;
     made.expert_exposed = layout.overlap_expert ? 1.0 - rates.overlap : 1.0;
+    made.mirrored_pairs = layout.schedule == ScheduleKind::kDualPipe;
     return made;
   }
 

@@ -95,6 +95,23 @@ TEST(FlowGroupCost, SeedsSpreadAndTheMedianIsAmongThem) {
   EXPECT_LT(time.low, time.high);
 }
 
+// Eight nodes as stages: each is in one pair, with node 7 - i or with node i + 4, and without contention it doesn't
+// matter which.
+TEST(FlowGroupCost, MirroredPairsRunAllAtOnce) {
+  const Cluster cluster = build_cluster("fat-tree:hosts=8");
+  const FlowGroupCost groups(cluster, 64, shipped_collective_models(), usual_flow_options(cluster));
+  GroupShape mirrored = strided(2, 8, 1);
+  mirrored.mirrored = 8;
+  const Seconds far = groups.time(kReduceScatter, 1_GiB, strided(2, 32, 1)).time;
+  EXPECT_NEAR(groups.time(kReduceScatter, 1_GiB, mirrored).time / far, 1.0, 1e-3);
+  // Where leaves have a quarter of their links upwards, neighbours stay below and mirrored pairs go up.
+  const Cluster thin = build_cluster("fat-tree:hosts=64,rail-optimised=no,oversubscription=4");
+  const FlowGroupCost narrow(thin, 512, shipped_collective_models(), usual_flow_options(thin));
+  mirrored.mirrored = 64;
+  const Seconds beside = narrow.time(kReduceScatter, 1_GiB, strided(2, 8, 1)).time;
+  EXPECT_GT(narrow.time(kReduceScatter, 1_GiB, mirrored).time / beside, 2.0);
+}
+
 TEST(FlowGroupCost, MoreRanksThanGpusIsAnError) {
   const Cluster cluster = build_cluster("fat-tree:hosts=2");
   const Error error = error_of([&] { FlowGroupCost(cluster, 17, shipped_collective_models(), {}); });
