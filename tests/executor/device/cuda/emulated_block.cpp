@@ -35,20 +35,20 @@ void EmulatedBlock::sync_warp() {
 
 void EmulatedBlock::exchange(const void* give, std::size_t bytes, int lane, void* take) {
   check(bytes <= Emulator::kExchangeBytes, "a lane's value fits its slot");
-  std::memcpy(emulator_.slot(thread_ / kLanes, thread_ % kLanes), give, bytes);
+  std::memcpy(slot(thread_ % kLanes), give, bytes);
   sync_warp();
-  std::memcpy(take, emulator_.slot(thread_ / kLanes, lane), bytes);
-  sync_warp();
+  std::memcpy(take, slot(lane), bytes);
+  ++exchanges_;
 }
 
 unsigned EmulatedBlock::ballot(bool bit) {
-  *emulator_.slot(thread_ / kLanes, thread_ % kLanes) = static_cast<std::byte>(bit);
+  *slot(thread_ % kLanes) = static_cast<std::byte>(bit);
   sync_warp();
   unsigned bits = 0;
   for (int lane = 0; lane < kLanes; ++lane) {
-    bits |= static_cast<unsigned>(*emulator_.slot(thread_ / kLanes, lane)) << static_cast<unsigned>(lane);
+    bits |= static_cast<unsigned>(*slot(lane)) << static_cast<unsigned>(lane);
   }
-  sync_warp();
+  ++exchanges_;
   return bits;
 }
 
@@ -58,13 +58,12 @@ unsigned EmulatedBlock::ballot(bool bit) {
 //   C  c0, c1: [g][2q, 2q+1]  c2, c3: [g+8][2q, 2q+1]
 void EmulatedBlock::multiply(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1) {
   const std::uint32_t mine[6] = {a[0], a[1], a[2], a[3], b0, b1};
-  const int warp = thread_ / kLanes;
   const int lane = thread_ % kLanes;
-  std::memcpy(emulator_.slot(warp, lane), mine, sizeof(mine));
+  std::memcpy(slot(lane), mine, sizeof(mine));
   sync_warp();
   const auto word = [&](int from, int index) {
     std::uint32_t value = 0;
-    std::memcpy(&value, emulator_.slot(warp, from) + static_cast<std::size_t>(index) * sizeof(value), sizeof(value));
+    std::memcpy(&value, slot(from) + static_cast<std::size_t>(index) * sizeof(value), sizeof(value));
     return value;
   };
   const int g = lane / 4;
@@ -80,20 +79,19 @@ void EmulatedBlock::multiply(float (&c)[4], const std::uint32_t (&a)[4], std::ui
       }
     }
   }
-  sync_warp();
+  ++exchanges_;
 }
 
 // ldmatrix.x4: lane 8 j + i gives the address of row i of matrix j. Lane l gets of each the pair [l / 4][2 (l % 4),
 // ..], transposed [2 (l % 4), ..][l / 4].
 void EmulatedBlock::load_matrices(std::uint32_t (&r)[4], const Bfloat16* row, bool transposed) {
   check(reinterpret_cast<std::uintptr_t>(row) % kAlignment == 0, "rows of ldmatrix are 16-byte aligned");
-  const int warp = thread_ / kLanes;
   const int lane = thread_ % kLanes;
-  std::memcpy(emulator_.slot(warp, lane), &row, sizeof(row));
+  std::memcpy(slot(lane), &row, sizeof(row));
   sync_warp();
   const auto element = [&](int matrix, int i, int j) {
     const Bfloat16* from = nullptr;
-    std::memcpy(&from, emulator_.slot(warp, 8 * matrix + i), sizeof(from));
+    std::memcpy(&from, slot(8 * matrix + i), sizeof(from));
     return static_cast<std::uint32_t>(from[j].bits);
   };
   for (int matrix = 0; matrix < 4; ++matrix) {
@@ -102,7 +100,7 @@ void EmulatedBlock::load_matrices(std::uint32_t (&r)[4], const Bfloat16* row, bo
     r[matrix] = transposed ? element(matrix, minor, major) | element(matrix, minor + 1, major) << 16U
                            : element(matrix, major, minor) | element(matrix, major, minor + 1) << 16U;
   }
-  sync_warp();
+  ++exchanges_;
 }
 
 void EmulatedBlock::commit_copies() { groups_.push_back(std::exchange(open_copies_, {})); }
@@ -127,8 +125,11 @@ bool EmulatedBlock::copies_under_way() const {
   return any;
 }
 
-std::byte* Emulator::slot(int warp, int lane) {
-  return exchange_.data() + static_cast<std::size_t>(warp * kLanes + lane) * kExchangeBytes;
+std::byte* EmulatedBlock::slot(int lane) {
+  const int thread = thread_ / kLanes * kLanes + lane;
+  const int bank = static_cast<int>(exchanges_ % 2);
+  return emulator_.exchange_.data() +
+         static_cast<std::size_t>(bank * emulator_.shape_.threads + thread) * Emulator::kExchangeBytes;
 }
 
 void Emulator::run(const LaunchShape& shape, const std::function<void(EmulatedBlock&)>& work) {
@@ -141,7 +142,7 @@ void Emulator::run(const LaunchShape& shape, const std::function<void(EmulatedBl
     fibers_ = std::vector<Fiber>(static_cast<std::size_t>(shape.threads));
   }
   warp_barriers_.assign(static_cast<std::size_t>(shape.threads / kLanes), {});
-  exchange_.resize(static_cast<std::size_t>(shape.threads) * kExchangeBytes);
+  exchange_.resize(static_cast<std::size_t>(2 * shape.threads) * kExchangeBytes);
   for (index_ = 0; index_ < shape.blocks; ++index_) {
     shared_.assign(static_cast<std::size_t>(shape.shared_bytes) + kAlignment, std::byte{0xff});
     run_block();

@@ -63,9 +63,13 @@ class EmulatedBlock {
   void exchange(const void* give, std::size_t bytes, int lane, void* take);
   void load_matrices(std::uint32_t (&r)[4], const Bfloat16* row, bool transposed);
   void finish_copies(std::size_t under_way);
+  // Where a lane of this warp puts what it gives in the present exchange. Two banks in turn: who writes the next but
+  // one has passed the barrier of the next, and so everyone has read this.
+  std::byte* slot(int lane);
 
   Emulator& emulator_;
   int thread_;
+  std::int64_t exchanges_ = 0;
   std::vector<Copy> open_copies_;
   std::vector<std::vector<Copy>> groups_;
 };
@@ -105,7 +109,6 @@ class Emulator {
   void start(Fiber& fiber);
   static void enter(unsigned high, unsigned low);
   void arrive(Barrier& barrier, int expected);  // by the running fiber
-  std::byte* slot(int warp, int lane);
 
   ThreadOrder order_;
   LaunchShape shape_;
