@@ -1,5 +1,7 @@
 #include "core/layout/layout.h"
 
+#include <algorithm>
+
 namespace trainyard {
 
 std::string_view to_string(ScheduleKind kind) {
@@ -93,13 +95,16 @@ void add_bucket(Words& words, ByteCount bucket) {
                                   : "bucket-" + std::to_string(bytes) + "B");
 }
 
-std::string joined(const std::vector<int>& numbers) {
+// {2, 3, 2, 2, 2, 2} -> "2,3,2x4"
+std::string in_runs(const std::vector<int>& numbers) {
+  constexpr std::ptrdiff_t kShortestRun = 3;
   std::string text;
-  for (const int number : numbers) {
-    if (!text.empty()) {
-      text += ',';
-    }
-    text += std::to_string(number);
+  for (auto begin = numbers.begin(); begin != numbers.end();) {
+    auto end = std::find_if(begin, numbers.end(), [&](int number) { return number != *begin; });
+    const bool run = end - begin >= kShortestRun;
+    end = run ? end : begin + 1;
+    text += (text.empty() ? "" : ",") + std::to_string(*begin) + (run ? "x" + std::to_string(end - begin) : "");
+    begin = end;
   }
   return text;
 }
@@ -156,7 +161,7 @@ std::string describe(const Layout& layout) {
     words.add("v", layout.chunks_per_stage);
   }
   if (!layout.chunk_layers.empty()) {
-    words.add("layers-" + joined(layout.chunk_layers));
+    words.add("layers-" + in_runs(layout.chunk_layers));
   }
   words.add("mbs", layout.micro_batch);
   words.add("ga", layout.accumulation);

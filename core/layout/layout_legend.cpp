@@ -34,7 +34,7 @@ constexpr std::array kMeanings = {
     Meaning{"zb-v", "zb-v", "weight gradients fill the bubble, the second run of layers goes back through the stages"},
     Meaning{"dualpipe", "dualpipe", "micro-batches from both ends, two copies of the parameters"},
     Meaning{"v", "vN", "N runs of layers a stage"},
-    Meaning{"layers-", "layers-N,...", "layers of each stage, or each of its runs"},
+    Meaning{"layers-", "layers-N,...", "layers of each stage, or each of its runs; 2x3: 2 layers, 3 times"},
     Meaning{"mbs", "mbsN", "N samples a micro-batch"},
     Meaning{"ga", "gaN", "N micro-batches a step"},
     Meaning{"recompute-full", "recompute-full", "activations computed again in the backward"},

@@ -69,7 +69,9 @@ std::optional<int> positive(const std::string& digits) {
               "write it as the table does: tp8 pp16 dp128 sp zero1 interleaved v4 mbs1");
 }
 
-// "layers-3,4,4,3"
+constexpr int kMostRepeats = 4096;  // of one number of layers
+
+// "layers-3,4,4,3", or of 3, 4, 4, 4, 4: "layers-3,4x4"
 bool set_layers(Layout& layout, const std::string& word, const std::string& flag) {
   const std::string start = "layers-";
   if (!word.starts_with(start)) {
@@ -77,11 +79,13 @@ bool set_layers(Layout& layout, const std::string& word, const std::string& flag
   }
   std::istringstream list(word.substr(start.size()));
   for (std::string part; std::getline(list, part, ',');) {
-    const std::optional<int> layers = positive(part);
-    if (!layers) {
+    const std::size_t times = part.find('x');
+    const std::optional<int> layers = positive(part.substr(0, times));
+    const std::optional<int> count = times == std::string::npos ? 1 : positive(part.substr(times + 1));
+    if (!layers || !count || *count > kMostRepeats) {
       refuse(word, flag);
     }
-    layout.chunk_layers.push_back(*layers);
+    layout.chunk_layers.insert(layout.chunk_layers.end(), static_cast<std::size_t>(*count), *layers);
   }
   return true;
 }

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "core/error.h"
+#include "core/layout/layout_text.h"
+
 namespace trainyard {
 namespace {
 
@@ -48,6 +51,17 @@ TEST(Layout, ADescriptionNamesWhateverDiffersFromTheDefault) {
             "tp-pp-dp-cp-ep compute-bf16");
   layout.bucket_bytes = ByteCount(1000);
   EXPECT_NE(describe(layout).find("bucket-1000B"), std::string::npos);
+}
+
+// Runs of three and more are counted; the text reads back as the same layout.
+TEST(Layout, EqualStagesAreCountedNotListed) {
+  Layout layout;
+  layout.pipeline = 9;
+  layout.chunk_layers = {2, 3, 3, 2, 2, 2, 2, 4, 4};
+  const std::string text = describe(layout);
+  EXPECT_EQ(text, "pp9 1f1b layers-2,3,3,2x4,4,4 mbs1 ga1");
+  EXPECT_EQ(parse_layout(text, "--layout", Layout{}, 9, 1).chunk_layers, layout.chunk_layers);
+  EXPECT_THROW(parse_layout("pp9 layers-2x", "--layout", Layout{}, 9, 1), Error);
 }
 
 }  // namespace
