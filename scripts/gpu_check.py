@@ -231,6 +231,8 @@ class Check:
         """The compiler takes a minute or two: beside the other stages, on a core of its own."""
         script = ROOT / "scripts" / "kernel_report.py"
         self.compiling = None
+        if self.arguments.only and "kernels" not in self.arguments.only.split(","):
+            return
         if (shutil.which("nvcc") or pathlib.Path("/usr/local/cuda/bin/nvcc").exists()) and (ROOT / "executor/device/cuda"
                                                                                            / "kernels_row.cu").exists():
             self.compiling = subprocess.Popen(
