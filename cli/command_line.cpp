@@ -11,6 +11,7 @@
 #include <system_error>
 #include <vector>
 
+#include "cli/gui.h"
 #include "cli/text/help_format.h"
 #include "cli/verbs.h"
 #include "core/document/nearest_name.h"
@@ -138,6 +139,7 @@ void declare_verbs(CLI::App& app, Session& session, Action& action) {
   add_validate(app, session, action);
   add_collect(app, session, action);
   add_trace(app, session, action);
+  add_gui(app, session, action);
   add_collective(app, session, action);
   add_program(app, session, action);
   add_rank(app, session, action);

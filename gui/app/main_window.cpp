@@ -1,17 +1,318 @@
 #include "gui/app/main_window.h"
 
+#include <QApplication>
+#include <QCloseEvent>
+#include <QDir>
 #include <QDockWidget>
+#include <QDragEnterEvent>
+#include <QFileInfo>
+#include <QMenu>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QSettings>
+#include <QStandardPaths>
+#include <QVBoxLayout>
+
+#include "core/document/write_file.h"
+#include "core/error.h"
+#include "gui/app/message_bar.h"
+#include "gui/app/start_page.h"
+#include "gui/app/view_frame.h"
+#include "gui/session/import_file.h"
+#include "gui/views/plans_dock.h"
+#include "gui/views/runs_dock.h"
 
 namespace trainyard::gui {
 
-MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent) { setWindowTitle(tr("Trainyard")); }
+namespace {
 
-void MainWindow::add_dock(View* view, Qt::DockWidgetArea area) {
-  auto* dock = new QDockWidget(view->title(), this);
-  dock->setObjectName(view->name());
-  dock->setWidget(view);
-  addDockWidget(area, dock);
-  views_.push_back(view);
+constexpr int kInputsWidth = 330;
+constexpr QSize kFirstSize(1280, 800);
+
+QString autosave_folder() {
+  return QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + QStringLiteral("/autosave");
+}
+
+}  // namespace
+
+MainWindow::MainWindow(const QPalette& system_palette, QWidget* parent)
+    : QMainWindow(parent), system_palette_(system_palette), docks_(make_docks(session_)) {
+  setAcceptDrops(true);
+  setDockNestingEnabled(true);
+  setDocumentMode(true);
+  setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
+  auto* central = new QWidget;
+  auto* column = new QVBoxLayout(central);
+  column->setContentsMargins(0, 0, 0, 0);
+  start_ = new StartPage;
+  column->addWidget(start_);
+  setCentralWidget(central);
+  bar_ = new MessageBar;
+  place_docks();
+  make_menus();
+  make_status();
+  connect(start_, &StartPage::example_chosen, this, &MainWindow::open_study);
+  connect(start_, &StartPage::file_chosen, this, &MainWindow::open_file);
+  connect(start_, &StartPage::open_asked, this, &MainWindow::ask_open);
+  connect(start_, &StartPage::restore_chosen, this, [this](const QString& file) {
+    try {
+      const Study study = read_study(file.toStdString());
+      open_study(study);
+      QFile::remove(file);
+      show_recent();
+    } catch (const Error& error) {
+      bar_->warn(QString::fromUtf8(error.what()));
+    }
+  });
+  connect(docks_.plans, &PlansDock::run_asked, this, [this] {
+    raise_dock(docks_.runs->name());
+    docks_.runs->start_selected();
+  });
+  connect(docks_.plans, &PlansDock::save_plan_asked, this, &MainWindow::ask_save_plan);
+  connect(docks_.runs, &RunsDock::failed, bar_, &MessageBar::warn);
+  connect(&session_.search(), &Search::failed, this, [this](const Failure& failure) { bar_->warn(failure.text()); });
+  connect(&session_.document().undo_stack(), &QUndoStack::cleanChanged, this, &MainWindow::show_title);
+  connect(&session_.document(), &StudyDocument::study_changed, this, &MainWindow::show_title);
+  connect(&session_.document(), &StudyDocument::file_changed, this, &MainWindow::show_title);
+  connect(qApp, &QApplication::focusChanged, this, [this](QWidget*, QWidget* now) {
+    for (ViewFrame* frame : frames_) {
+      if (now != nullptr && frame->isAncestorOf(now)) {
+        last_view_ = frame->view();
+      }
+    }
+  });
+  session_.document().set_autosave_folder(autosave_folder());
+  resize(kFirstSize);
+  first_state_ = saveState();
+  restore();
+  show_recent();
+  show_start();
+}
+
+MainWindow::~MainWindow() { session_.document().remove_autosave(); }
+
+void MainWindow::place_docks() {
+  for (const PlacedView& placed : docks_.views) {
+    auto* frame = new ViewFrame(placed.view);
+    auto* dock = new QDockWidget(placed.view->title(), this);
+    dock->setObjectName(placed.view->name());
+    dock->setWidget(frame);
+    frames_.push_back(frame);
+    dock_widgets_.push_back(dock);
+  }
+  arrange();
+}
+
+void MainWindow::arrange() {
+  QDockWidget* first[3] = {nullptr, nullptr, nullptr};
+  for (std::size_t i = 0; i < docks_.views.size(); ++i) {
+    const auto place = static_cast<std::size_t>(docks_.views[i].place);
+    QDockWidget* dock = dock_widgets_[i];
+    removeDockWidget(dock);
+    if (first[place] != nullptr) {
+      tabifyDockWidget(first[place], dock);
+    } else {
+      first[place] = dock;
+      addDockWidget(docks_.views[i].place == DockPlace::kLeft ? Qt::LeftDockWidgetArea : Qt::RightDockWidgetArea, dock,
+                    Qt::Vertical);
+    }
+    dock->show();
+  }
+  for (QDockWidget* dock : first) {
+    dock->raise();
+  }
+  resizeDocks({first[0]}, {kInputsWidth}, Qt::Horizontal);
+  constexpr double kTopShare = 0.4;
+  const int top = static_cast<int>(kTopShare * height());
+  resizeDocks({first[1], first[2]}, {top, height() - top}, Qt::Vertical);
+}
+
+View* MainWindow::view(const QString& name) const {
+  for (const PlacedView& placed : docks_.views) {
+    if (placed.view->name() == name) {
+      return placed.view;
+    }
+  }
+  return nullptr;
+}
+
+QDockWidget* MainWindow::dock(const QString& name) const {
+  for (QDockWidget* dock : dock_widgets_) {
+    if (dock->objectName() == name) {
+      return dock;
+    }
+  }
+  return nullptr;
+}
+
+void MainWindow::raise_dock(const QString& name) {
+  if (QDockWidget* found = dock(name)) {
+    found->show();
+    found->raise();
+    last_view_ = view(name);
+  }
+}
+
+View* MainWindow::current_view() const {
+  return last_view_ != nullptr && last_view_->isVisible() ? last_view_ : static_cast<View*>(docks_.plans);
+}
+
+void MainWindow::show_docks(bool shown) {
+  centralWidget()->setVisible(!shown);
+  for (QDockWidget* dock : dock_widgets_) {
+    dock->setVisible(shown);
+  }
+  docks_menu_->setEnabled(shown);
+}
+
+void MainWindow::show_start() {
+  show_docks(false);
+  show_title();
+}
+
+bool MainWindow::shows_start() const { return !centralWidget()->isHidden(); }
+
+QString MainWindow::message() const { return bar_->text(); }
+
+void MainWindow::open_study(const Study& study) {
+  if (!may_replace()) {
+    return;
+  }
+  if (shows_start()) {
+    show_docks(true);
+    restore();
+  }
+  bar_->clear();
+  session_.document().replace(study, {});
+  session_.document().undo_stack().setClean();
+}
+
+void MainWindow::open_file(const QString& file) {
+  try {
+    const bool study = kind_of_file(file.toStdString()) == FileKind::kStudy;
+    if (study && !may_replace()) {
+      return;
+    }
+    const bool begins = shows_start();
+    if (begins && !study) {
+      session_.document().replace(Study(), {});
+    }
+    bar_->say(import_file(file, session_));
+    if (begins) {
+      show_docks(true);
+      restore();
+    }
+    if (study) {
+      remember_file(QFileInfo(file).absoluteFilePath());
+      for (const std::string& run : session_.document().study().runs) {
+        std::error_code ignored;
+        if (std::filesystem::exists(run, ignored)) {
+          session_.runs().open(QString::fromStdString(run));
+        }
+      }
+    }
+  } catch (const Error& error) {
+    bar_->warn(QString::fromUtf8(error.what()));
+  } catch (const std::exception& failure) {  // a library's: memory, the file system
+    bar_->warn(QString::fromUtf8(failure.what()));
+  }
+}
+
+bool MainWindow::may_replace() {
+  if (shows_start() || !session_.document().modified()) {
+    return true;
+  }
+  QMessageBox box(QMessageBox::Question, tr("Trainyard"),
+                  tr("Save the changes of “%1”?").arg(QString::fromStdString(session_.document().study().name)),
+                  QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
+  const int answer = box.exec();
+  return answer == QMessageBox::Discard || (answer == QMessageBox::Save && save());
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+  if (event->mimeData()->hasUrls()) {
+    event->acceptProposedAction();
+  }
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+  event->acceptProposedAction();
+  for (const QUrl& url : event->mimeData()->urls()) {
+    if (url.isLocalFile()) {
+      open_file(url.toLocalFile());
+    } else {
+      bar_->warn(tr("%1 is not on this machine; save it first").arg(url.toString()));
+    }
+  }
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  if (session_.runs().any_running()) {
+    QMessageBox box(QMessageBox::Question, tr("Trainyard"), tr("A run is at work; closing ends it. Close?"),
+                    QMessageBox::Close | QMessageBox::Cancel, this);
+    if (box.exec() != QMessageBox::Close) {
+      event->ignore();
+      return;
+    }
+  }
+  if (!may_replace()) {
+    event->ignore();
+    return;
+  }
+  if (!shows_start()) {
+    QSettings settings;
+    settings.setValue(QStringLiteral("window/geometry"), saveGeometry());
+    settings.setValue(QStringLiteral("window/state"), saveState());
+  }
+  session_.document().remove_autosave();
+  session_.jobs().cancel_all();
+  event->accept();
+}
+
+void MainWindow::restore() {
+  const QSettings settings;
+  restoreGeometry(settings.value(QStringLiteral("window/geometry")).toByteArray());
+  if (!restoreState(settings.value(QStringLiteral("window/state")).toByteArray())) {
+    arrange();
+  }
+  Q_EMIT bar_->shown(!bar_->text().isEmpty());  // not as it was when the state was saved
+}
+
+bool MainWindow::event(QEvent* event) {
+  if (event->type() == QEvent::PaletteChange && bar_ != nullptr && !bar_->text().isEmpty()) {
+    bar_->update();
+  }
+  return QMainWindow::event(event);
+}
+
+void MainWindow::set_look(Look look) {
+  QSettings().setValue(QStringLiteral("look"), static_cast<int>(look));
+  apply(look, system_palette_);
+}
+
+void MainWindow::export_view(View& view, ExportKind kind, const QString& file) {
+  try {
+    switch (kind) {
+      case ExportKind::kSvg:
+        view.export_svg(file);
+        break;
+      case ExportKind::kPng:
+        view.export_png(file);
+        break;
+      case ExportKind::kCsv:
+        if (view.table() == nullptr) {
+          throw Error("has no table", view.title().toStdString(), "another view");
+        }
+        export_csv(*view.table(), file);
+        break;
+      case ExportKind::kChromeTrace:
+        view.export_chrome_trace(file);
+        break;
+    }
+    bar_->say(tr("Wrote %1").arg(file));
+  } catch (const Error& error) {
+    bar_->warn(QString::fromUtf8(error.what()));
+  }
 }
 
 }  // namespace trainyard::gui

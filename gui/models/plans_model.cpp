@@ -23,23 +23,34 @@ QString range_text(const PlanRow& row) {
 
 }  // namespace
 
-PlansModel::PlansModel(Results& results, StudyDocument& document, QObject* parent)
-    : QAbstractTableModel(parent), results_(results), document_(document) {
+PlansModel::PlansModel(Session& session, QObject* parent)
+    : QAbstractTableModel(parent), session_(session), results_(session.results()) {
   connect(&results_, &Results::plans_about_to_change, this, [this] { beginResetModel(); });
   connect(&results_, &Results::plans_changed, this, [this] { endResetModel(); });
-  connect(&document_, &StudyDocument::study_changed, this, &PlansModel::take_stars);
+  connect(&session.document(), &StudyDocument::study_changed, this, &PlansModel::take_stars);
+  connect(&session.selection(), &Selection::comparison_changed, this, &PlansModel::marks_changed);
   take_stars();
 }
 
 void PlansModel::take_stars() {
-  const std::vector<std::string>& starred = document_.study().starred;
+  const std::vector<std::string>& starred = session_.document().study().starred;
   std::set<std::string> now(starred.begin(), starred.end());
   if (now != starred_) {
     starred_ = std::move(now);
-    if (rowCount() > 0) {
-      Q_EMIT dataChanged(index(0, kStarColumn), index(rowCount() - 1, kStarColumn));
-    }
+    marks_changed();
   }
+}
+
+void PlansModel::marks_changed() {
+  if (rowCount() > 0) {
+    Q_EMIT dataChanged(index(0, kStarColumn), index(rowCount() - 1, kStarColumn));
+  }
+}
+
+QString PlansModel::compared(int place) const {
+  const Selection& selection = session_.selection();
+  return (selection.plan_a() == place ? QStringLiteral(" A") : QString()) +
+         (selection.plan_b() == place ? QStringLiteral(" B") : QString());
 }
 
 int PlansModel::rowCount(const QModelIndex& parent) const {
@@ -53,18 +64,18 @@ std::optional<PlanColumn> PlansModel::column_of(int section) {
                                                           : std::nullopt;
 }
 
-QVariant PlansModel::star(const PlanRow& row, int role) const {
+QVariant PlansModel::star(int place, const PlanRow& row, int role) const {
   const bool starred = starred_.contains(row.text);
   switch (role) {
     case Qt::DisplayRole:
-      return starred ? QStringLiteral("★") : QStringLiteral("☆");
+      return (starred ? QStringLiteral("★") : QStringLiteral("☆")) + compared(place);
     case kSortRole:
       return starred ? 0 : 1;
     case Qt::ToolTipRole:
       return starred ? tr("Starred: kept with the study. Click to take the star off")
                      : tr("Click to star: kept with the study");
     case Qt::AccessibleTextRole:
-      return starred ? tr("starred") : tr("not starred");
+      return (starred ? tr("starred") : tr("not starred")) + compared(place);
     case Qt::TextAlignmentRole:
       return static_cast<int>(Qt::AlignCenter);
     default:
@@ -100,7 +111,7 @@ QVariant PlansModel::data(const QModelIndex& index, int role) const {
   }
   const std::optional<PlanColumn> column = column_of(index.column());
   if (!column) {
-    return star(*row, role);
+    return star(index.row(), *row, role);
   }
   switch (role) {
     case Qt::DisplayRole:

@@ -1,4 +1,4 @@
-// PlansModel: Results as a table: a row a plan, a column a PlanColumn, with the star in front.
+// PlansModel: Results as a table: a row a plan, a column a PlanColumn, with the star, A and B in front.
 //
 // Kept in step with Results and with the stars of the study. Sorting and filtering are PlansFilter's.
 #pragma once
@@ -8,8 +8,7 @@
 #include <set>
 #include <string>
 
-#include "gui/session/results.h"
-#include "gui/session/study_document.h"
+#include "gui/session/session.h"
 
 namespace trainyard::gui {
 
@@ -20,7 +19,7 @@ class PlansModel : public QAbstractTableModel {
   static constexpr int kSortRole = Qt::UserRole;  // the column's value
   static constexpr int kStarColumn = 0;           // PlanColumn c is column c + 1
 
-  PlansModel(Results& results, StudyDocument& document, QObject* parent = nullptr);
+  explicit PlansModel(Session& session, QObject* parent = nullptr);
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;
@@ -30,12 +29,14 @@ class PlansModel : public QAbstractTableModel {
   static std::optional<PlanColumn> column_of(int section);
 
  private:
-  QVariant star(const PlanRow& row, int role) const;
+  QVariant star(int place, const PlanRow& row, int role) const;
+  QString compared(int place) const;
+  void marks_changed();
   QVariant tip(const PlanRow& row, PlanColumn column) const;
   void take_stars();
 
+  Session& session_;
   Results& results_;
-  StudyDocument& document_;
   std::set<std::string> starred_;
 };
 

@@ -25,6 +25,7 @@ class Search : public QObject {
   void start();   // now
   void cancel();  // what was found so far stays
   bool running() const { return job_ != 0; }
+  JobId job() const { return job_; }  // 0: none
 
   // Of the inputs as they are: fields that are wrong, and whether this machine must be measured first.
   const std::vector<FieldError>& errors() const { return errors_; }

@@ -34,6 +34,14 @@ Session::Session(QObject* parent)
   });
 }
 
+void Session::cancel_job(JobId job) {
+  if (search_.running() && search_.job() == job) {
+    search_.cancel();
+  } else {
+    jobs_.cancel(job);
+  }
+}
+
 bool Session::is_starred(int plan) const {
   const std::vector<std::string>& starred = document_.study().starred;
   const PlanRow* row = results_.plan(plan);

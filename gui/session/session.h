@@ -32,6 +32,9 @@ class Session : public QObject {
   RunList& runs() { return runs_; }
   JobQueue& jobs() { return jobs_; }
 
+  // The search's own goes through Search, which keeps what was found.
+  void cancel_job(JobId job);
+
   bool is_starred(int plan) const;
   void set_starred(int plan, bool starred);
 

@@ -1,14 +1,14 @@
 #include "gui/views/filter_chips.h"
 
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QToolButton>
+
+#include "gui/views/flow_layout.h"
 
 namespace trainyard::gui {
 
 FilterChips::FilterChips(Results& results, QWidget* parent) : QWidget(parent), results_(results) {
-  row_ = new QHBoxLayout(this);
-  row_->setContentsMargins(0, 0, 0, 0);
+  row_ = new FlowLayout(this);
   setAccessibleName(tr("Filters that hold"));
   connect(&results, &Results::filter_changed, this, &FilterChips::refresh);
   connect(&results, &Results::plans_changed, this, &FilterChips::refresh);
@@ -30,7 +30,8 @@ void FilterChips::refresh() {
   for (const RangeFilter& filter : filters) {
     auto* chip = new QToolButton;
     chip->setText(text_of(filter) + QStringLiteral("  \u2715"));
-    chip->setToolTip(tr("Remove this filter"));
+    chip->setToolTip(tr("A filter of every view; click to take it off"));
+    chip->setAccessibleName(tr("Take off the filter %1").arg(text_of(filter)));
     connect(chip, &QToolButton::clicked, this, [this, column = filter.column] { results_.remove_filter(column); });
     row_->addWidget(chip);
   }
@@ -49,7 +50,6 @@ void FilterChips::refresh() {
     }
     row_->addWidget(new QLabel(tr("%1 of %2 plans").arg(passing).arg(feasible)));
   }
-  row_->addStretch(1);
 }
 
 }  // namespace trainyard::gui

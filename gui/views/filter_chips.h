@@ -5,9 +5,9 @@
 
 #include "gui/session/results.h"
 
-class QHBoxLayout;
-
 namespace trainyard::gui {
+
+class FlowLayout;
 
 class FilterChips : public QWidget {
   Q_OBJECT
@@ -19,7 +19,7 @@ class FilterChips : public QWidget {
   void refresh();
 
   Results& results_;
-  QHBoxLayout* row_;
+  FlowLayout* row_;
 };
 
 }  // namespace trainyard::gui
