@@ -59,6 +59,7 @@ class PlanViews : public testing::Test {
 };
 
 TEST_F(PlanViews, SayWhyTheyAreEmpty) {
+  session_.selection().select_plan(std::nullopt);  // the session selects the best of new results
   TimelineView timeline(session_);
   TopologyView topology(session_);
   timeline.show();
