@@ -64,6 +64,8 @@ struct NormForward : RowKernel<T> {
 
 template <class T>
 struct NormBackward : RowKernel<T> {
+  static constexpr int kBlocksPerProcessor = 3;  // for sm_100 it wants more than 64 registers in fp32
+
   const T *normed_grad, *residual;
   const float* rstd;
   const T *weight, *incoming;
