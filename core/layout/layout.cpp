@@ -103,7 +103,12 @@ std::string in_runs(const std::vector<int>& numbers) {
     auto end = std::find_if(begin, numbers.end(), [&](int number) { return number != *begin; });
     const bool run = end - begin >= kShortestRun;
     end = run ? end : begin + 1;
-    text += (text.empty() ? "" : ",") + std::to_string(*begin) + (run ? "x" + std::to_string(end - begin) : "");
+    text += text.empty() ? "" : ",";
+    text += std::to_string(*begin);
+    if (run) {
+      text += 'x';
+      text += std::to_string(end - begin);
+    }
     begin = end;
   }
   return text;
