@@ -4,6 +4,8 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "executor/communicator/communicator.h"
 #include "executor/device/device.h"

@@ -29,11 +29,20 @@ NcclWatch::~NcclWatch() {
 
 std::string NcclWatch::key(Rank rank) const { return options_.prefix + "nccl/flight/" + std::to_string(rank.value()); }
 
-// A store that is gone is its client's to report.
 void NcclWatch::publish() {
   try {
     store_.set(key(rank_), to_text(recorder_.position()));
   } catch (const Error&) {
+    return;  // a store that is gone is its client's to report
+  }
+}
+
+std::optional<FlightPosition> NcclWatch::position_of(Rank rank) {
+  try {
+    const auto text = store_.get(key(rank));
+    return text ? std::optional(parse_flight_position(*text)) : std::nullopt;
+  } catch (const Error&) {
+    return std::nullopt;
   }
 }
 
@@ -42,12 +51,7 @@ std::string NcclWatch::describe_hang(const Flight& flight) {
   std::string who;
   for (const Rank other : flight.others) {
     who += (who.empty() ? "rank " : ", ") + std::to_string(other.value());
-    try {
-      if (const auto text = store_.get(key(other))) {
-        positions[other] = parse_flight_position(*text);
-      }
-    } catch (const Error&) {
-    }
+    positions[other] = position_of(other);
   }
   const std::string behind = who_is_behind(flight, positions);
   return "no answer from " + who + " for " + std::to_string(options_.timeout.count()) + " ms in " + flight.name +

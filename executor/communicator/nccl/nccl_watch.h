@@ -34,6 +34,7 @@ class NcclWatch {
   std::optional<std::string> find_failure(Clock::time_point now);
   std::string describe_hang(const Flight& flight);
   void publish();
+  std::optional<FlightPosition> position_of(Rank rank);  // nothing: unknown
   std::string key(Rank rank) const;
 
   NcclComms& comms_;
