@@ -55,7 +55,7 @@ TEST_P(AnyCluster, EverySwitchOfTheFabricHasABoxAndEveryLinkALine) {
 INSTANTIATE_TEST_SUITE_P(Fabrics, AnyCluster,
                          testing::Values("fat-tree:hosts=1", "fat-tree:hosts=2", "fat-tree:hosts=64",
                                          "fat-tree:hosts=64,rail-optimised=no", "superpod-h100:su=4",
-                                         "rail-only:hosts=32", "dragonfly:p=4,a=4,h=2,groups=6", "torus:dims=4x4x2",
+                                         "rail-only:hosts=32", "dragonfly:p=16,a=4,h=2,groups=6", "torus:dims=4x4x2",
                                          "nvl72:racks=4", "pcie-box", "llama3-roce:pods=2", "alibaba-hpn:segments=3"));
 
 TEST(ClusterPicture, Llama3sPodsAreEightOf3072) {

@@ -63,7 +63,7 @@ TEST_F(TopologyWidgetTest, KeysZoomAndFit) {
   EXPECT_GT(widget_.view().scale, all);
   widget_.select_ranks({Rank(5)});
   QTest::keyClick(&widget_, Qt::Key_F);
-  EXPECT_GT(widget_.view().scale, 20.0 * all);
+  EXPECT_GT(widget_.view().scale, 5.0 * all);
   QTest::keyClick(&widget_, Qt::Key_0);
   EXPECT_DOUBLE_EQ(widget_.view().scale, all);
 }
@@ -89,15 +89,16 @@ TEST_F(TopologyWidgetTest, AHotGpuIsSeenFromAfar) {
 TEST_F(TopologyWidgetTest, GpusOfAGroupHaveItsColour) {
   Layout layout;
   layout.tensor = 8;
-  layout.data = 16;
+  layout.data = 8;
   layout.pipeline = 4;
   GpuColours colours;
   colours.category = group_of_gpus(*cluster_, layout, std::nullopt, GpuGrouping::kStage);
   ASSERT_EQ(colours.category.size(), cluster_->gpus().size());
   EXPECT_EQ(colours.category[0], 0);
-  EXPECT_EQ(colours.category[127], 0);
-  EXPECT_EQ(colours.category[128], 1);  // pp varies slowest: 128 ranks a stage
-  EXPECT_EQ(colours.category[511], 3);
+  EXPECT_EQ(colours.category[63], 0);
+  EXPECT_EQ(colours.category[64], 1);  // pp varies slowest: 64 ranks a stage
+  EXPECT_EQ(colours.category[255], 3);
+  EXPECT_EQ(colours.category[256], -1);  // outside the plan
   widget_.set_colours(colours);
   widget_.select_ranks({Rank(0)});
   QTest::keyClick(&widget_, Qt::Key_F);
