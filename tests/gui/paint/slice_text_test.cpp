@@ -137,10 +137,10 @@ TEST_P(Query, AllWordsMustFit) {
 
 INSTANTIATE_TEST_SUITE_P(Words, Query,
                          ::testing::Values(QueryCase{"forward", true}, QueryCase{"FORW l3", true},
-                                         QueryCase{"layer3", true}, QueryCase{"attention mb2", true},
-                                         QueryCase{"mb3", false}, QueryCase{"l33", false},
-                                         QueryCase{"rank5 compute", true}, QueryCase{"rank4", false},
-                                         QueryCase{"reduce", false}));
+                                           QueryCase{"layer3", true}, QueryCase{"attention mb2", true},
+                                           QueryCase{"mb3", false}, QueryCase{"l33", false},
+                                           QueryCase{"rank5 compute", true}, QueryCase{"rank4", false},
+                                           QueryCase{"reduce", false}));
 
 TEST(SliceText, EveryKindHasANameALetterAndAMeaning) {
   std::set<std::string> letters;
