@@ -181,4 +181,16 @@ std::optional<std::string> beyond_llama_block(const ModelSpec& model) {
 
 bool is_llama_block(const ModelSpec& model) { return !beyond_llama_block(model); }
 
+bool is_gpt2_block(const ModelSpec& model) {
+  const bool biased = model.query_key_value_bias && model.output_bias && model.feed_forward_bias;
+  const bool plain_attention = !model.latent_attention && !model.sliding_window && !model.query_key_norm &&
+                               !model.attention_sinks && model.key_value_heads == model.heads &&
+                               value_head_size(model) == model.head_size;
+  const bool plain_block =
+      !model.experts && model.multi_token_layers == 0 && !model.parallel_branches && !model.embedding_norm;
+  return model.family == ModelFamily::kGpt2 && biased && plain_attention && plain_block &&
+         model.normalization == Normalization::kLayer && model.activation == Activation::kGelu &&
+         !model.gated_feed_forward && model.position_encoding == PositionEncoding::kLearned;
+}
+
 }  // namespace trainyard

@@ -158,5 +158,7 @@ std::int64_t position_rows(const ModelSpec& model);
 // segments of a program are of that block.
 std::optional<std::string> beyond_llama_block(const ModelSpec& model);
 bool is_llama_block(const ModelSpec& model);
+// GPT-2's block: layer norm, GELU, biases, learned positions, weights stored [inputs, outputs].
+bool is_gpt2_block(const ModelSpec& model);
 
 }  // namespace trainyard

@@ -96,7 +96,11 @@ std::optional<Infeasible> why_not(const Capabilities& capabilities, const ModelS
                       .needed = {},
                       .available = {}};
   }
-  std::optional<std::string> missing = beyond_llama_block(model);
+  const bool gpt2 = capabilities.gpt2_blocks && is_gpt2_block(model);
+  std::optional<std::string> missing = gpt2 ? std::nullopt : beyond_llama_block(model);
+  if (gpt2 && layout.tensor > 1) {
+    missing = "tensor parallelism of query, key and value that are stored as one (gpt2)";
+  }
   if (!missing) {
     missing = missing_parallelism(capabilities, model, layout);
   }

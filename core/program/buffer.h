@@ -47,7 +47,7 @@ enum class BufferContent : std::uint8_t {
   kBranch,         // [t, h] output of embedding, attention or mlp: partial before g, complete after
   kResidual,       // [t, h] residual stream after the addition
   kNormed,         // [t, h] RMSNorm's output
-  kRstd,           // [t] 1 / sqrt(mean square + eps)
+  kRstd,           // [t] 1 / sqrt(mean square + eps); of LayerNorm [t, 2] mean, 1 / sqrt(variance + eps)
   kQkv,            // [t, (a + 2 g) d] queries and keys after rope, values
   kAttention,      // [t, a d] attention output
   kLogSumExp,      // [sequences, a, queries]

@@ -38,7 +38,8 @@ BufferId LayerGenerator::forward_norm(InstructionKind kind, const Place& place, 
                                       std::optional<BufferId> branch, SegmentId with_branch, BufferId& normed,
                                       BufferId& rstd) {
   normed = stage_.activation(BufferContent::kNormed, stage_.stream_elements());
-  rstd = stage_.activation(BufferContent::kRstd, stage_.segments.shape.norm_tokens);
+  const std::int64_t moments = stage_.plan.model.normalization == Normalization::kLayer ? 2 : 1;
+  rstd = stage_.activation(BufferContent::kRstd, moments * stage_.segments.shape.norm_tokens);
   const BufferId weights = stage_.weights_of(place.layer, weight);
   if (!branch) {
     stage_.compute(kind, stage_.segments.first_norm, place, {residual, weights}, {normed, rstd});

@@ -18,6 +18,18 @@ Gemm product(std::int64_t m, std::int64_t n, std::int64_t k, Transpose transpose
   return {.batch = batch, .m = m, .n = n, .k = k, .type = type, .transpose = transpose, .accumulate = false};
 }
 
+// Products of t rows with a weight, as it is stored.
+Gemm forward_product(const SegmentShape& s, std::int64_t t, std::int64_t out, std::int64_t in, std::int64_t batch = 1) {
+  return product(t, out, in, s.inputs_first ? Transpose::kNN : Transpose::kNT, s.type, batch);
+}
+Gemm input_gradient(const SegmentShape& s, std::int64_t t, std::int64_t out, std::int64_t in, std::int64_t batch = 1) {
+  return product(t, in, out, s.inputs_first ? Transpose::kNT : Transpose::kNN, s.type, batch);
+}
+Gemm weight_gradient(const SegmentShape& s, std::int64_t t, std::int64_t out, std::int64_t in, std::int64_t batch = 1) {
+  return s.inputs_first ? product(in, out, t, Transpose::kTN, s.type, batch)
+                        : product(out, in, t, Transpose::kTN, s.type, batch);
+}
+
 // Causal attention of a rank's tokens among themselves; all of the sequence's under Ulysses, for a share of the heads.
 Attention own_scores(const SegmentShape& s, const LocalAttention& a, AttentionPass pass) {
   const bool by_heads = s.context_size > 1 && s.context_kind == ContextKind::kUlysses;
@@ -61,7 +73,7 @@ void add_inputs(Segment& segment, const SegmentShape& s, const LocalAttention& a
   const std::int64_t normed = t * a.normed;
   const std::int64_t rotated = t * a.rotated;
   for (const LocalProduct& p : a.inputs) {
-    segment.forward.emplace_back(product(t, p.outputs, p.inputs, Transpose::kNT, s.type));
+    segment.forward.emplace_back(forward_product(s, t, p.outputs, p.inputs));
   }
   if (normed > 0) {
     segment.forward.emplace_back(pass_over(ElementwiseKernel::kNormForward, normed, normed, normed, s.type));
@@ -75,8 +87,8 @@ void add_inputs(Segment& segment, const SegmentShape& s, const LocalAttention& a
         pass_over(ElementwiseKernel::kNormBackward, normed, 2 * normed, normed, s.type));
   }
   for (auto p = a.inputs.rbegin(); p != a.inputs.rend(); ++p) {
-    segment.backward_input.emplace_back(product(t, p->inputs, p->outputs, Transpose::kNN, s.type));
-    segment.backward_weight.emplace_back(product(p->outputs, p->inputs, t, Transpose::kTN, s.type));
+    segment.backward_input.emplace_back(input_gradient(s, t, p->outputs, p->inputs));
+    segment.backward_weight.emplace_back(weight_gradient(s, t, p->outputs, p->inputs));
   }
 }
 
@@ -97,9 +109,9 @@ Segment scores(const SegmentShape& s, const LocalAttention& a, bool first_block)
 Segment projection(const SegmentShape& s, const LocalAttention& a) {
   const std::int64_t t = s.tokens, h = a.output.outputs, width = a.output.inputs;
   Segment segment{.kind = SegmentKind::kProjection};
-  segment.forward = {product(t, h, width, Transpose::kNT, s.type)};
-  segment.backward_input = {product(t, width, h, Transpose::kNN, s.type)};
-  segment.backward_weight = {product(h, width, t, Transpose::kTN, s.type)};
+  segment.forward = {forward_product(s, t, h, width)};
+  segment.backward_input = {input_gradient(s, t, h, width)};
+  segment.backward_weight = {weight_gradient(s, t, h, width)};
   return segment;
 }
 
@@ -121,19 +133,19 @@ Segment attention(const SegmentShape& s, const LocalAttention& a) {
 }
 
 // `batch` feed-forwards of t tokens each. A plain activation is priced as the gated one's kernel, by its bytes.
-Segment feed_forward(SegmentKind kind, std::int64_t t, const LocalFeedForward& ff, DataType type, std::int64_t batch) {
+Segment feed_forward(SegmentKind kind, const SegmentShape& s, std::int64_t t, const LocalFeedForward& ff,
+                     std::int64_t batch) {
   const std::int64_t h = ff.hidden, f = ff.width, up = ff.up_width();
   const std::int64_t n = batch * t * f;
   const std::int64_t inputs = ff.gated ? 2 : 1;
   Segment segment{.kind = kind};
-  segment.forward = {product(t, up, h, Transpose::kNT, type, batch),
-                     pass_over(ElementwiseKernel::kSwigluForward, n, inputs * n, n, type),
-                     product(t, h, f, Transpose::kNT, type, batch)};
-  segment.backward_input = {product(t, f, h, Transpose::kNN, type, batch),
-                            pass_over(ElementwiseKernel::kSwigluBackward, n, (inputs + 1) * n, inputs * n, type),
-                            product(t, h, up, Transpose::kNN, type, batch)};
-  segment.backward_weight = {product(h, f, t, Transpose::kTN, type, batch),
-                             product(up, h, t, Transpose::kTN, type, batch)};
+  segment.forward = {forward_product(s, t, up, h, batch),
+                     pass_over(ElementwiseKernel::kSwigluForward, n, inputs * n, n, s.type),
+                     forward_product(s, t, h, f, batch)};
+  segment.backward_input = {input_gradient(s, t, h, f, batch),
+                            pass_over(ElementwiseKernel::kSwigluBackward, n, (inputs + 1) * n, inputs * n, s.type),
+                            input_gradient(s, t, up, h, batch)};
+  segment.backward_weight = {weight_gradient(s, t, h, f, batch), weight_gradient(s, t, up, h, batch)};
   return segment;
 }
 
@@ -171,9 +183,9 @@ Segment make_layer_segment(SegmentKind kind, const SegmentShape& shape, const La
     case SegmentKind::kProjection:
       return projection(shape, layer.attention);
     case SegmentKind::kMlp:
-      return feed_forward(kind, shape.tokens, layer.feed_forward.value(), shape.type, 1);
+      return feed_forward(kind, shape, shape.tokens, layer.feed_forward.value(), 1);
     case SegmentKind::kExperts:
-      return feed_forward(kind, layer.experts.value().busiest, layer.experts->expert, shape.type, layer.experts->here);
+      return feed_forward(kind, shape, layer.experts.value().busiest, layer.experts->expert, layer.experts->here);
     case SegmentKind::kRouter:
       return router(shape, layer.experts.value());
     case SegmentKind::kCombine:

@@ -77,6 +77,7 @@ SegmentShape segment_shape(const ModelSpec& model, const Layout& layout, std::in
   shape.context_size = layout.context;
   shape.context_kind = layout.context_kind;
   shape.type = layout.compute_type;
+  shape.inputs_first = is_gpt2_block(model);
   return shape;
 }
 

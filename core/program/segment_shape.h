@@ -31,6 +31,7 @@ struct SegmentShape {
   std::int64_t context_size = 1;
   ContextKind context_kind = ContextKind::kRing;
   DataType type = DataType::kFp32;
+  bool inputs_first = false;  // weights of a layer's products are stored [inputs, outputs] (GPT-2), not turned round
 
   std::int64_t qkv_width() const { return (heads + 2 * key_value_heads) * head_size; }
   std::int64_t attention_width() const { return heads * head_size; }

@@ -38,7 +38,7 @@ Parameter flat(ParameterKind kind, std::optional<int> layer, std::int64_t elemen
 }
 
 void add_layer(std::vector<Unit>& units, const ModelSpec& model, const Layout& layout, int layer, int chunk) {
-  if (is_llama_block(model)) {
+  if (is_llama_block(model) || is_gpt2_block(model)) {
     units.push_back({.parameters = layer_parameters(model, layer), .chunk = chunk});
     return;
   }
@@ -67,6 +67,11 @@ void add_layer(std::vector<Unit>& units, const ModelSpec& model, const Layout& l
 // In the order of backward.
 std::vector<Unit> units_of(const ModelSpec& model, const Layout& layout, const std::vector<Chunk>& chunks) {
   ModelSpec ends;  // without layers: what comes before and after them
+  if (is_gpt2_block(model)) {
+    ends = model;
+    ends.layers = 0;
+    ends.tied_embeddings = false;
+  }
   ends.vocabulary = model.vocabulary;
   ends.hidden = model.hidden;
   const std::vector<Parameter> all = parameters(ends);
@@ -92,7 +97,8 @@ std::vector<Unit> units_of(const ModelSpec& model, const Layout& layout, const s
       add_layer(result, model, layout, static_cast<int>(layer), local);
     }
     if (chunk->embeds) {
-      result.push_back({.parameters = of_kinds(all, {ParameterKind::kEmbedding}), .chunk = local});
+      result.push_back({.parameters = of_kinds(all, {ParameterKind::kEmbedding, ParameterKind::kPositionEmbedding}),
+                        .chunk = local});
     }
   }
   return result;

@@ -9,6 +9,20 @@
 
 namespace trainyard {
 
+namespace {
+// Passes ask for the first tensor of a group; some families store the group as one, or without it.
+ParameterKind asked_for_as(ParameterKind stored) {
+  switch (stored) {
+    case ParameterKind::kQueryKeyValue:
+      return ParameterKind::kQuery;
+    case ParameterKind::kUp:
+      return ParameterKind::kGate;
+    default:
+      return stored;
+  }
+}
+}  // namespace
+
 StageContext::StageContext(const Plan& for_plan, RoleKey of_key, SegmentTable& table, Role& of_role)
     : plan(for_plan),
       layout(for_plan.layout),
@@ -105,7 +119,7 @@ std::int64_t StageContext::full_elements() const { return segments.shape.tokens 
 const Bucket& StageContext::bucket_of(std::optional<int> layer, ParameterKind kind) const {
   for (const Bucket& bucket : role.buckets) {
     for (const BucketParameter& placed : bucket.parameters) {
-      if (placed.parameter.kind == kind && placed.parameter.layer == layer) {
+      if (asked_for_as(placed.parameter.kind) == asked_for_as(kind) && placed.parameter.layer == layer) {
         return bucket;
       }
     }
@@ -141,7 +155,8 @@ std::optional<BufferId> StageContext::take_whole_gradients(const Bucket& bucket)
   if (whole) {
     // The next micro-batch's are fresh ones.
     for (const BucketParameter& placed : bucket.parameters) {
-      std::erase(written_, std::pair(static_cast<int>(placed.parameter.kind), placed.parameter.layer.value_or(-1)));
+      std::erase(written_,
+                 std::pair(static_cast<int>(asked_for_as(placed.parameter.kind)), placed.parameter.layer.value_or(-1)));
     }
   }
   return whole;

@@ -268,7 +268,11 @@ class StageGenerator {
           stage_.gather_shares(gradient, place, BufferContent::kResidualGrad, MemoryCause::kGradientFlow);
       stage_.weight_gradient(stage_.segments.embedding, place, ParameterKind::kEmbedding, {*stage_.tokens, whole});
     });
-    finish(slot, {ParameterKind::kEmbedding}, std::nullopt);
+    std::vector<ParameterKind> tables{ParameterKind::kEmbedding};
+    if (is_gpt2_block(stage_.plan.model)) {
+      tables.push_back(ParameterKind::kPositionEmbedding);
+    }
+    finish(slot, std::move(tables), std::nullopt);
   }
 
   BufferId backward_head(const Place& place, const ChunkStash& stash) {

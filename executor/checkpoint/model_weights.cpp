@@ -51,8 +51,17 @@ std::vector<fs::path> weight_files(const fs::path& folder) {
   return files;
 }
 
+// GPT-2 as OpenAI published it has no such prefix.
+constexpr std::string_view kPrefix = "transformer.";
+std::string without_prefix(const std::string& name) {
+  return name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : name;
+}
+
 // Buffers that transformers once saved, and the second name of a tied table.
 bool passed_over(const std::string& name, const ModelSpec& model) {
+  if (model.family == ModelFamily::kGpt2 && (name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias"))) {
+    return true;
+  }
   return name.ends_with(".rotary_emb.inv_freq") || (model.tied_embeddings && name == "lm_head.weight");
 }
 
@@ -66,6 +75,7 @@ class ModelWeights {
     for (const Parameter& parameter : parameters(model)) {
       require(parameter);
       wanted.insert(parameter.name);
+      wanted.insert(without_prefix(parameter.name));
     }
     for (const SafetensorsReader& reader : readers_) {
       for (const StoredTensor& tensor : reader.tensors()) {
@@ -85,8 +95,10 @@ class ModelWeights {
  private:
   std::pair<const SafetensorsReader*, const StoredTensor*> find(const std::string& name) const {
     for (const SafetensorsReader& reader : readers_) {
-      if (const StoredTensor* tensor = reader.find(name)) {
-        return {&reader, tensor};
+      for (const std::string& spelling : {name, without_prefix(name)}) {
+        if (const StoredTensor* tensor = reader.find(spelling)) {
+          return {&reader, tensor};
+        }
       }
     }
     throw Error("tensor '" + name + "' is missing", folder_.string(),

@@ -19,9 +19,24 @@ namespace trainyard::executor {
 
 namespace {
 
-bool cpu_has_bf16() {
+bool cpu_has(dnnl_cpu_isa_t wanted) {
   const int isa = static_cast<int>(dnnl_get_effective_cpu_isa());
-  return (isa & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16;
+  return (isa & static_cast<int>(wanted)) == static_cast<int>(wanted);
+}
+
+bool made_by_amd() {
+#if defined(__x86_64__)
+  return __builtin_cpu_is("amd") != 0;
+#else
+  return false;
+#endif
+}
+
+bool takes_native(Bf16Path path) {
+  if (path == Bf16Path::kWidened || !cpu_has(dnnl_cpu_isa_avx512_core_bf16)) {
+    return false;
+  }
+  return path == Bf16Path::kNative || cpu_has(dnnl_cpu_isa_avx512_core_amx) || made_by_amd();
 }
 
 // Rows of bf16 as rows of fp32 without gaps; the room that they took.
@@ -139,8 +154,7 @@ class Bf16Products::Native {
   std::map<Key, Kernel> kernels_;  // entries stay where they are
 };
 
-Bf16Products::Bf16Products(bool allow_native)
-    : native_(allow_native && cpu_has_bf16() ? std::make_unique<Native>() : nullptr) {}
+Bf16Products::Bf16Products(Bf16Path path) : native_(takes_native(path) ? std::make_unique<Native>() : nullptr) {}
 
 Bf16Products::~Bf16Products() = default;
 

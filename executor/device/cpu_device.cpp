@@ -84,7 +84,7 @@ class CpuDevice : public Device {
  public:
   explicit CpuDevice(CpuDeviceOptions options)
       : failure_(std::move(options.on_failure)),
-        bf16_products_(options.native_bf16),
+        bf16_products_(options.bf16),
         pool_(std::max(1, options.threads)) {}
 
   std::string name() const override { return "cpu"; }

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 
+#include "executor/device/bf16_path.h"
 #include "executor/device/device.h"
 
 namespace trainyard::executor {
@@ -17,7 +18,7 @@ namespace trainyard::executor {
 struct CpuDeviceOptions {
   int threads = 1;  // of the pool, the stream's own included; 1: kernels run on the stream's thread
   std::function<void()> on_failure = {};  // called once, on a stream's thread, after the first exception
-  bool native_bf16 = true;  // bf16 products by the CPU's own instructions where it has them (bf16_product.h)
+  Bf16Path bf16 = Bf16Path::kFastest;
 };
 
 std::unique_ptr<Device> make_cpu_device(CpuDeviceOptions options);

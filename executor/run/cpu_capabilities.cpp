@@ -11,6 +11,7 @@ Capabilities cpu_capabilities() {
   capabilities.recompute = {Recompute::kNone, Recompute::kFull};
   capabilities.highest_zero_stage = 1;
   capabilities.tensor_parallel = true;
+  capabilities.gpt2_blocks = true;
   capabilities.pipeline_parallel = true;
   capabilities.max_ranks = kMostLocalRanks;
   return capabilities;

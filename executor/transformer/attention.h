@@ -8,13 +8,16 @@
 
 #include "executor/device/device.h"
 #include "executor/transformer/block_shape.h"
+#include "executor/transformer/linear.h"
 
 namespace trainyard::executor {
 
 struct AttentionWeights {
   ConstValues qkv;                 // [(a + 2 g) d, h]
   ConstValues output;              // [h, a d]
-  const float* cosines = nullptr;  // [sequence, d/2], device memory
+  ConstValues qkv_bias = {};       // [(a + 2 g) d]; null: none
+  ConstValues output_bias = {};    // [h]
+  const float* cosines = nullptr;  // [sequence, d/2], device memory; not used where positions are learned
   const float* sines = nullptr;
 };
 
@@ -47,6 +50,8 @@ struct AttentionBackwardWeight {
   ConstValues normed;
   Values qkv_weight_grad;     // [(a + 2 g) d, h]
   Values output_weight_grad;  // [h, a d]
+  Values qkv_bias_grad = {};  // null: none
+  Values output_bias_grad = {};
   bool accumulate = false;
 };
 void attention_backward_weight(Device& device, Stream stream, const BlockShape& shape,

@@ -16,6 +16,10 @@ BlockShape block_shape(const Plan& plan, int tensor_index, std::int64_t query_ti
   shape.vocabulary = local.vocabulary;
   shape.query_tile = query_tile;
   shape.type = plan.layout.compute_type;
+  shape.inputs_first = plan.model.family == ModelFamily::kGpt2;
+  shape.layer_norm = plan.model.normalization == Normalization::kLayer;
+  shape.rotary = plan.model.position_encoding == PositionEncoding::kRotary;
+  shape.gated = plan.model.gated_feed_forward;
   shape.epsilon = static_cast<float>(plan.model.norm_epsilon);
   return shape;
 }
@@ -33,31 +37,6 @@ Attention attention_operation(const BlockShape& shape, AttentionPass pass) {
   attention.query_tile = shape.query_tile;
   attention.type = shape.type;
   return attention;
-}
-
-namespace {
-Gemm product(std::int64_t m, std::int64_t n, std::int64_t k, DataType type, Transpose transpose, bool accumulate) {
-  Gemm gemm;
-  gemm.m = m;
-  gemm.n = n;
-  gemm.k = k;
-  gemm.type = type;
-  gemm.transpose = transpose;
-  gemm.accumulate = accumulate;
-  return gemm;
-}
-}  // namespace
-
-Gemm linear_forward(const BlockShape& shape, std::int64_t out, std::int64_t in) {
-  return product(shape.tokens, out, in, shape.type, Transpose::kNT, false);
-}
-
-Gemm linear_input_gradient(const BlockShape& shape, std::int64_t out, std::int64_t in) {
-  return product(shape.tokens, in, out, shape.type, Transpose::kNN, false);
-}
-
-Gemm linear_weight_gradient(const BlockShape& shape, std::int64_t out, std::int64_t in, bool accumulate) {
-  return product(out, in, shape.tokens, shape.type, Transpose::kTN, accumulate);
 }
 
 }  // namespace trainyard::executor

@@ -28,21 +28,19 @@ struct BlockShape {
   std::int64_t query_tile = 0;      // of the attention kernel
   DataType type = DataType::kFp32;  // of activations and weights
   float epsilon = 0;
+  // What GPT-2's block has otherwise than Llama's.
+  bool inputs_first = false;  // weights of a layer's products are stored [inputs, outputs]
+  bool layer_norm = false;    // instead of RMSNorm
+  bool rotary = true;         // else positions are learned
+  bool gated = true;          // SwiGLU; else GELU
 
   std::int64_t query_columns() const { return heads * head_size; }
   std::int64_t qkv_columns() const { return (heads + 2 * key_value_heads) * head_size; }
+  std::int64_t up_columns() const { return (gated ? 2 : 1) * feed_forward; }
 };
 
 BlockShape block_shape(const Plan& plan, int tensor_index, std::int64_t query_tile);
 
 Attention attention_operation(const BlockShape& shape, AttentionPass pass);
-
-// Products with a weight W [out, in], as every linear layer stores it.
-//   forward          Y[t,out] = X[t,in] W^T
-//   input gradient   X'[t,in] = Y'[t,out] W
-//   weight gradient  W'[out,in] (+)= Y'^T X
-Gemm linear_forward(const BlockShape& shape, std::int64_t out, std::int64_t in);
-Gemm linear_input_gradient(const BlockShape& shape, std::int64_t out, std::int64_t in);
-Gemm linear_weight_gradient(const BlockShape& shape, std::int64_t out, std::int64_t in, bool accumulate);
 
 }  // namespace trainyard::executor

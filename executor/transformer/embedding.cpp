@@ -18,4 +18,16 @@ void embedding_backward_weight(Device& device, Stream stream, const BlockShape& 
                         shape.vocabulary.size());
 }
 
+void position_forward(Device& device, Stream stream, const BlockShape& shape, ConstValues positions, Values residual) {
+  device.position_forward(stream, positions, residual, shape.tokens, shape.hidden, shape.sequence);
+}
+
+void position_backward_weight(Device& device, Stream stream, const BlockShape& shape, ConstValues residual_grad,
+                              Values positions_grad, std::int64_t rows, bool accumulate) {
+  if (!accumulate) {  // a reduction may have left anything in rows that are not used
+    device.zero(stream, positions_grad.data, ByteCount(rows * shape.hidden * size_of(positions_grad.type)));
+  }
+  device.position_backward(stream, residual_grad, positions_grad, shape.tokens, shape.hidden, shape.sequence, true);
+}
+
 }  // namespace trainyard::executor

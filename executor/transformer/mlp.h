@@ -1,4 +1,5 @@
-// Feed-forward segment with SwiGLU (Shazeer 2020). Gate and up weights lie next to each other.
+// Feed-forward segment with SwiGLU (Shazeer 2020), gate and up weights next to each other, or with GELU
+// (kernel/gelu.h): then gate_up is the up product alone, [t, f].
 //
 //   gate_up = normed [Wg; Wu]^T   [t, 2 f]
 //   activated = gate * sigmoid(gate) * up   [t, f]
@@ -7,12 +8,15 @@
 
 #include "executor/device/device.h"
 #include "executor/transformer/block_shape.h"
+#include "executor/transformer/linear.h"
 
 namespace trainyard::executor {
 
 struct MlpWeights {
-  ConstValues gate_up;  // [2 f, h]
-  ConstValues down;     // [h, f]
+  ConstValues gate_up;       // [2 f, h]
+  ConstValues down;          // [h, f]
+  ConstValues up_bias = {};  // null: none
+  ConstValues down_bias = {};
 };
 
 struct MlpForward {
@@ -41,6 +45,8 @@ struct MlpBackwardWeight {
   ConstValues normed;
   Values gate_up_weight_grad;  // [2 f, h]
   Values down_weight_grad;     // [h, f]
+  Values up_bias_grad = {};    // null: none
+  Values down_bias_grad = {};
   bool accumulate = false;
 };
 void mlp_backward_weight(Device& device, Stream stream, const BlockShape& shape, const MlpBackwardWeight& operands);

@@ -37,7 +37,7 @@ std::vector<UpdateRange> update_ranges(const Bucket& bucket, IndexRange owned) {
   std::vector<UpdateRange> ranges;
   for (const BucketParameter& placed : bucket.parameters) {
     const IndexRange part = overlap(placed, owned);
-    const bool decay = !is_norm(placed.parameter.kind);
+    const bool decay = decays(placed.parameter);
     if (part.size() == 0) {
       continue;
     }

@@ -9,10 +9,11 @@ namespace trainyard::executor {
 
 namespace {
 
-ParameterPlace find_or_null(const Role& role, ParameterKind kind, std::optional<int> layer) {
+ParameterPlace find_or_null(const Role& role, ParameterKind kind, std::optional<int> layer,
+                            ParameterPart part = ParameterPart::kWeight) {
   for (const Bucket& bucket : role.buckets) {
     for (const BucketParameter& placed : bucket.parameters) {
-      if (placed.parameter.kind == kind && placed.parameter.layer == layer) {
+      if (placed.parameter.kind == kind && placed.parameter.layer == layer && placed.parameter.part == part) {
         return {&bucket, &placed};
       }
     }
@@ -69,8 +70,11 @@ ParameterKind norm_parameter(const Role& role, const std::vector<Segment>& segme
   return ParameterKind::kFinalNorm;
 }
 
-bool is_norm(ParameterKind kind) {
-  return kind == ParameterKind::kAttentionNorm || kind == ParameterKind::kMlpNorm || kind == ParameterKind::kFinalNorm;
+std::optional<ParameterPlace> find_bias(const Role& role, ParameterKind kind, std::optional<int> layer) {
+  const ParameterPlace place = find_or_null(role, kind, layer, ParameterPart::kBias);
+  return place.parameter == nullptr ? std::nullopt : std::optional(place);
 }
+
+bool decays(const Parameter& parameter) { return parameter.shape.size() > 1; }
 
 }  // namespace trainyard::executor

@@ -1,5 +1,7 @@
 #include "executor/worker/segment_binding.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "core/program/norm_sum.h"
 #include "core/program/operands.h"
@@ -47,6 +49,16 @@ class Operands {
     const ParameterPlace place = find(kind);
     return at(place.bucket->gradients_buffer) + place.parameter->offset;
   }
+  // Null where the model has no such bias.
+  ConstValues bias(ParameterKind kind) const {
+    const auto place = find_bias(context_.role, kind, layer_of(kind));
+    return place ? at(place->bucket->parameters_buffer) + place->parameter->offset : Values();
+  }
+  Values bias_gradient(ParameterKind kind) const {
+    const auto place = find_bias(context_.role, kind, layer_of(kind));
+    return place ? at(place->bucket->gradients_buffer) + place->parameter->offset : Values();
+  }
+  std::int64_t rows(ParameterKind kind) const { return find(kind).parameter->local_shape.front(); }
 
  private:
   template <class T>
@@ -61,15 +73,24 @@ class Operands {
   Values at(std::optional<BufferId> id) const {
     return id ? Values(context_.addresses[id->at()], context_.role.buffers[id->at()].type) : Values();
   }
-  ParameterPlace find(ParameterKind kind) const {
-    const bool in_layer =
-        kind != ParameterKind::kEmbedding && kind != ParameterKind::kFinalNorm && kind != ParameterKind::kHead;
-    return find_parameter(context_.role, kind, in_layer ? instruction_.layer : std::nullopt);
+  std::optional<int> layer_of(ParameterKind kind) const {
+    const bool in_layer = kind != ParameterKind::kEmbedding && kind != ParameterKind::kPositionEmbedding &&
+                          kind != ParameterKind::kFinalNorm && kind != ParameterKind::kHead;
+    return in_layer ? instruction_.layer : std::nullopt;
   }
+  ParameterPlace find(ParameterKind kind) const { return find_parameter(context_.role, kind, layer_of(kind)); }
 
   const BindingContext& context_;
   const Instruction& instruction_;
 };
+
+// Whether an earlier instruction of the step has made this one's gradients. The table's instruction doesn't say it of
+// the positions: a tied table may have gradients of the head by then.
+bool runs_before(const Role& role, const Instruction& instruction) {
+  return std::any_of(
+      role.instructions.begin(), role.instructions.begin() + instruction.id.value(),
+      [&](const Instruction& other) { return other.kind == instruction.kind && other.segment == instruction.segment; });
+}
 
 Action bind_embedding(const BindingContext& context, const Instruction& instruction, Pass pass) {
   const Operands operands(context, instruction);
@@ -80,14 +101,26 @@ Action bind_embedding(const BindingContext& context, const Instruction& instruct
   if (pass == Pass::kForward) {
     const ConstValues table = operands.weight(ParameterKind::kEmbedding);
     const Values residual = operands.written(BufferContent::kResidual);
-    return [=](const StepSettings&) { embedding_forward(*device, stream, shape, table, tokens, residual); };
+    const ConstValues positions = shape.rotary ? ConstValues() : operands.weight(ParameterKind::kPositionEmbedding);
+    return [=](const StepSettings&) {
+      embedding_forward(*device, stream, shape, table, tokens, residual);
+      if (positions) {
+        position_forward(*device, stream, shape, positions, residual);
+      }
+    };
   }
   check(pass == Pass::kBackwardWeight, "tokens have no gradient");
   const ConstValues residual_grad = operands.read(BufferContent::kResidualGrad);
   const Values table_grad = operands.gradient(ParameterKind::kEmbedding);
+  const Values positions_grad = shape.rotary ? Values() : operands.gradient(ParameterKind::kPositionEmbedding);
+  const std::int64_t rows = shape.rotary ? 0 : operands.rows(ParameterKind::kPositionEmbedding);
+  const bool again = runs_before(context.role, instruction);
   const bool accumulate = instruction.accumulate;
   return [=](const StepSettings&) {
     embedding_backward_weight(*device, stream, shape, tokens, residual_grad, table_grad, accumulate);
+    if (positions_grad) {
+      position_backward_weight(*device, stream, shape, residual_grad, positions_grad, rows, again);
+    }
   };
 }
 
@@ -102,6 +135,7 @@ Action bind_norm(const BindingContext& context, const Instruction& instruction, 
     forward.residual = operands.read(BufferContent::kResidual);
     forward.branch = segment.adds_branch ? operands.read(BufferContent::kBranch) : ConstValues();
     forward.weight = operands.weight(kind);
+    forward.bias = operands.bias(kind);
     forward.sum = segment.adds_branch ? operands.written(BufferContent::kResidual) : Values();
     forward.normed = operands.written(BufferContent::kNormed);
     forward.rstd = operands.written_floats(BufferContent::kRstd);
@@ -118,10 +152,11 @@ Action bind_norm(const BindingContext& context, const Instruction& instruction, 
     return [=](const StepSettings&) { norm_backward_input(*device, stream, shape, backward); };
   }
   const Values weight_grad = operands.gradient(kind);
+  const Values bias_grad = operands.bias_gradient(kind);
   const bool accumulate = instruction.accumulate;
   return [=](const StepSettings&) {
     norm_backward_weight(*device, stream, shape, backward.normed_grad, backward.residual, backward.rstd, weight_grad,
-                         accumulate);
+                         bias_grad, accumulate);
   };
 }
 
@@ -130,8 +165,13 @@ Action bind_attention(const BindingContext& context, const Instruction& instruct
   Device* device = &context.device;
   const Stream stream = instruction.stream;
   const BlockShape shape = context.shape;
-  const AttentionWeights weights{operands.weight(ParameterKind::kQuery), operands.weight(ParameterKind::kOutput),
-                                 context.cosines, context.sines};
+  const ParameterKind inputs = shape.inputs_first ? ParameterKind::kQueryKeyValue : ParameterKind::kQuery;
+  const AttentionWeights weights{.qkv = operands.weight(inputs),
+                                 .output = operands.weight(ParameterKind::kOutput),
+                                 .qkv_bias = operands.bias(inputs),
+                                 .output_bias = operands.bias(ParameterKind::kOutput),
+                                 .cosines = context.cosines,
+                                 .sines = context.sines};
   if (pass == Pass::kForward) {
     AttentionForward forward;
     forward.normed = operands.read(BufferContent::kNormed);
@@ -157,8 +197,10 @@ Action bind_attention(const BindingContext& context, const Instruction& instruct
   backward.attention = operands.read(BufferContent::kAttention);
   backward.qkv_grad = operands.read(BufferContent::kQkvGrad);
   backward.normed = operands.read(BufferContent::kNormed);
-  backward.qkv_weight_grad = operands.gradient(ParameterKind::kQuery);
+  backward.qkv_weight_grad = operands.gradient(inputs);
   backward.output_weight_grad = operands.gradient(ParameterKind::kOutput);
+  backward.qkv_bias_grad = operands.bias_gradient(inputs);
+  backward.output_bias_grad = operands.bias_gradient(ParameterKind::kOutput);
   backward.accumulate = instruction.accumulate;
   return [=](const StepSettings&) { attention_backward_weight(*device, stream, shape, backward); };
 }
@@ -168,7 +210,11 @@ Action bind_mlp(const BindingContext& context, const Instruction& instruction, P
   Device* device = &context.device;
   const Stream stream = instruction.stream;
   const BlockShape shape = context.shape;
-  const MlpWeights weights{operands.weight(ParameterKind::kGate), operands.weight(ParameterKind::kDown)};
+  const ParameterKind inputs = shape.gated ? ParameterKind::kGate : ParameterKind::kUp;
+  const MlpWeights weights{.gate_up = operands.weight(inputs),
+                           .down = operands.weight(ParameterKind::kDown),
+                           .up_bias = operands.bias(inputs),
+                           .down_bias = operands.bias(ParameterKind::kDown)};
   if (pass == Pass::kForward) {
     MlpForward forward;
     forward.normed = operands.read(BufferContent::kNormed);
@@ -191,8 +237,10 @@ Action bind_mlp(const BindingContext& context, const Instruction& instruction, P
   backward.activated = operands.read(BufferContent::kActivated);
   backward.gate_up_grad = operands.read(BufferContent::kGateUpGrad);
   backward.normed = operands.read(BufferContent::kNormed);
-  backward.gate_up_weight_grad = operands.gradient(ParameterKind::kGate);
+  backward.gate_up_weight_grad = operands.gradient(inputs);
   backward.down_weight_grad = operands.gradient(ParameterKind::kDown);
+  backward.up_bias_grad = operands.bias_gradient(inputs);
+  backward.down_bias_grad = operands.bias_gradient(ParameterKind::kDown);
   backward.accumulate = instruction.accumulate;
   return [=](const StepSettings&) { mlp_backward_weight(*device, stream, shape, backward); };
 }

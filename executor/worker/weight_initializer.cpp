@@ -5,7 +5,6 @@
 
 #include "core/random/normal.h"
 #include "core/random/philox.h"
-#include "executor/worker/parameter_table.h"
 
 namespace trainyard::executor {
 
@@ -14,8 +13,8 @@ WeightSource random_weights(const ModelSpec& model, const Training& training) {
   const double into_residual = deviation / std::sqrt(2.0 * static_cast<double>(model.layers));
   return [=, seed = training.seed](const Parameter& parameter, std::span<const IndexRange> ranges,
                                    std::span<float> values) {
-    if (is_norm(parameter.kind)) {
-      std::fill(values.begin(), values.end(), 1.0F);
+    if (parameter.shape.size() == 1) {  // of a norm, or a bias
+      std::fill(values.begin(), values.end(), parameter.part == ParameterPart::kBias ? 0.0F : 1.0F);
       return;
     }
     const bool closes_branch = parameter.kind == ParameterKind::kOutput || parameter.kind == ParameterKind::kDown;

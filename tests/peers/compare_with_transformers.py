@@ -1,4 +1,4 @@
-"""Compares what peer_dump wrote with PyTorch's Llama from transformers.
+"""Compares what peer_dump wrote with PyTorch's Llama and GPT-2 from transformers.
 
 Usage: compare_with_transformers.py FOLDER. FOLDER holds a folder per case, see peer_dump.cpp.
 Logits, every gradient, and the change of every parameter over a few AdamW steps: relative L2 within 1e-4.
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 from safetensors.torch import load_file
-from transformers import LlamaForCausalLM
+from transformers import AutoModelForCausalLM, PreTrainedModel
 
 TOLERANCE = 1e-4
 
@@ -40,7 +40,7 @@ class Comparison:
         return not self.failures
 
 
-def optimizer_for(model: LlamaForCausalLM, training: dict) -> torch.optim.Optimizer:
+def optimizer_for(model: PreTrainedModel, training: dict) -> torch.optim.Optimizer:
     matrices = [p for p in model.parameters() if p.dim() == 2]
     norms = [p for p in model.parameters() if p.dim() == 1]
     return torch.optim.AdamW(
@@ -53,7 +53,7 @@ def optimizer_for(model: LlamaForCausalLM, training: dict) -> torch.optim.Optimi
     )
 
 
-def mean_loss(model: LlamaForCausalLM, tokens: dict, step: int) -> tuple[torch.Tensor, torch.Tensor]:
+def mean_loss(model: PreTrainedModel, tokens: dict, step: int) -> tuple[torch.Tensor, torch.Tensor]:
     logits = model(input_ids=tokens["inputs"][step].long()).logits
     targets = tokens["targets"][step].long()
     return torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten()), logits
@@ -65,8 +65,8 @@ def compare_case(folder: Path) -> bool:
     sequences = training["sequences"]
     tokens = {name: t.reshape(t.shape[0], sequences, -1) for name, t in tokens.items()}
     # Without eager attention some releases pick kernels of their own.
-    model = LlamaForCausalLM.from_pretrained(folder / "model", torch_dtype=torch.float32, attn_implementation="eager")
-    model.train()
+    model = AutoModelForCausalLM.from_pretrained(folder / "model", torch_dtype=torch.float32, attn_implementation="eager")
+    model.eval()  # without dropout
     initial = {name: p.detach().clone() for name, p in model.named_parameters()}
     comparison = Comparison(folder.name)
 

@@ -67,6 +67,16 @@ std::vector<Case> cases() {
   stretched.rope_scaling = RopeScaling{.factor = 8.0, .original_positions = 64};
   stretched.norm_epsilon = 1e-6;
   all.push_back({"stretched_rope", stretched});
+  ModelSpec gpt2 = base_model();
+  gpt2.family = ModelFamily::kGpt2;
+  gpt2.key_value_heads = gpt2.heads;
+  gpt2.normalization = Normalization::kLayer;
+  gpt2.activation = Activation::kGelu;
+  gpt2.gated_feed_forward = false;
+  gpt2.position_encoding = PositionEncoding::kLearned;
+  gpt2.query_key_value_bias = gpt2.output_bias = gpt2.feed_forward_bias = true;
+  gpt2.tied_embeddings = true;
+  all.push_back({"gpt2", gpt2});
   return all;
 }
 
@@ -85,14 +95,15 @@ Plan plan_for(const ModelSpec& model) {
   return plan;
 }
 
-// Norm weights away from 1, so that a forgotten one shows.
+// Norm weights away from 1 and biases from 0, so that a forgotten one shows.
 WeightSource weights(const Plan& plan) {
   const WeightSource plain = random_weights(plan.model, plan.training);
   return [plain](const Parameter& parameter, std::span<const IndexRange> ranges, std::span<float> values) {
     plain(parameter, ranges, values);
     if (parameter.shape.size() == 1) {
       fill_normal(values, 5, stream_key(parameter.name), 0, 0.2F);
-      std::transform(values.begin(), values.end(), values.begin(), [](float value) { return 1.0F + value; });
+      const float middle = parameter.part == ParameterPart::kBias ? 0.0F : 1.0F;
+      std::transform(values.begin(), values.end(), values.begin(), [=](float value) { return middle + value; });
     }
   };
 }

@@ -106,14 +106,14 @@ Gemm gemm_of(const ProductCase& p, bool accumulate) {
 
 // The widened path anywhere; the native one where the CPU has it.
 std::vector<CpuDeviceOptions> both_paths() {
-  return {{.threads = 1, .native_bf16 = false}, {.threads = 2, .native_bf16 = true}};
+  return {{.threads = 1, .bf16 = Bf16Path::kWidened}, {.threads = 2, .bf16 = Bf16Path::kNative}};
 }
 
 TEST(Bf16Matmul, EqualsThePlainSumByBothPathsIntoBothTypes) {
   for (const CpuDeviceOptions& options : both_paths()) {
     for (const ProductCase& p : kProducts) {
-      SCOPED_TRACE(testing::Message() << options.native_bf16 << ": " << static_cast<int>(p.transpose) << " " << p.m
-                                      << " " << p.n << " " << p.k);
+      SCOPED_TRACE(testing::Message() << static_cast<int>(options.bf16) << ": " << static_cast<int>(p.transpose) << " "
+                                      << p.m << " " << p.n << " " << p.k);
       Bf16Arrays device(options);
       const auto a = bf16_values(p.m * p.k, 1), b = bf16_values(p.k * p.n, 2), before = bf16_values(p.m * p.n, 3);
       const auto bias = bf16_values(p.n, 4);
@@ -145,10 +145,10 @@ TEST(Bf16Matmul, EqualsThePlainSumByBothPathsIntoBothTypes) {
 }
 
 TEST(Bf16Matmul, ThreadsDoNotChangeABit) {
-  for (const bool native : {false, true}) {
+  for (const Bf16Path path : {Bf16Path::kWidened, Bf16Path::kNative}) {
     std::vector<float> results[2];
     for (const int threads : {1, 2}) {
-      Bf16Arrays device(CpuDeviceOptions{.threads = threads, .native_bf16 = native});
+      Bf16Arrays device(CpuDeviceOptions{.threads = threads, .bf16 = path});
       const ProductCase p{Transpose::kNT, 300, 2100, 70};
       Bfloat16* c = device.nothing(p.m * p.n);
       device->matmul(Stream::kCompute, gemm_of(p, false), device.put(bf16_values(p.m * p.k, 1)),

@@ -1,0 +1,56 @@
+#include "executor/transformer/linear.h"
+
+namespace trainyard::executor {
+
+namespace {
+Gemm product(std::int64_t m, std::int64_t n, std::int64_t k, DataType type, Transpose transpose) {
+  Gemm gemm;
+  gemm.m = m;
+  gemm.n = n;
+  gemm.k = k;
+  gemm.type = type;
+  gemm.transpose = transpose;
+  return gemm;
+}
+
+bool inputs_first(const Linear& linear) { return linear.order == WeightOrder::kInputsOutputs; }
+}  // namespace
+
+Linear layer_product(const BlockShape& shape, std::int64_t out, std::int64_t in) {
+  return {.tokens = shape.tokens,
+          .out = out,
+          .in = in,
+          .type = shape.type,
+          .order = shape.inputs_first ? WeightOrder::kInputsOutputs : WeightOrder::kOutputsInputs};
+}
+
+Linear head_product(const BlockShape& shape) {
+  return {.tokens = shape.tokens, .out = shape.vocabulary.size(), .in = shape.hidden, .type = shape.type};
+}
+
+void linear_forward(Device& device, Stream stream, const Linear& linear, ConstValues x, ConstValues weight,
+                    ConstValues bias, Values y) {
+  const Transpose transpose = inputs_first(linear) ? Transpose::kNN : Transpose::kNT;
+  device.matmul(stream, product(linear.tokens, linear.out, linear.in, linear.type, transpose), x, weight, y, bias);
+}
+
+void linear_backward_input(Device& device, Stream stream, const Linear& linear, ConstValues y_grad, ConstValues weight,
+                           Values x_grad) {
+  const Transpose transpose = inputs_first(linear) ? Transpose::kNT : Transpose::kNN;
+  device.matmul(stream, product(linear.tokens, linear.in, linear.out, linear.type, transpose), y_grad, weight, x_grad,
+                {});
+}
+
+void linear_backward_weight(Device& device, Stream stream, const Linear& linear, ConstValues y_grad, ConstValues x,
+                            Values weight_grad, Values bias_grad, bool accumulate) {
+  const bool turned = inputs_first(linear);
+  Gemm gemm = turned ? product(linear.in, linear.out, linear.tokens, linear.type, Transpose::kTN)
+                     : product(linear.out, linear.in, linear.tokens, linear.type, Transpose::kTN);
+  gemm.accumulate = accumulate;
+  device.matmul(stream, gemm, turned ? x : y_grad, turned ? y_grad : x, weight_grad, {});
+  if (bias_grad) {
+    device.bias_backward(stream, y_grad, bias_grad, linear.tokens, linear.out, accumulate);
+  }
+}
+
+}  // namespace trainyard::executor

@@ -1,0 +1,184 @@
+// GPT-2 in the executor: gradients by finite differences of the loss, every layout that runs it against one rank, bf16
+// against fp32.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "core/plan/capabilities.h"
+#include "executor/communicator/gloo_communicator.h"
+#include "executor/data/sampler.h"
+#include "executor/device/cpu_device.h"
+#include "executor/run/cpu_capabilities.h"
+#include "executor/worker/weight_initializer.h"
+#include "tests/executor/communicator/memory_store.h"
+#include "tests/executor/worker/layout_cases.h"
+#include "tests/executor/worker/tensor_comparison.h"
+#include "tests/executor/worker/thread_ranks.h"
+
+namespace trainyard::executor {
+
+namespace {
+
+constexpr std::int64_t kSteps = 10;
+
+ModelSpec gpt2_model(bool tied) {
+  ModelSpec model;
+  model.name = "small-gpt2";
+  model.family = ModelFamily::kGpt2;
+  model.layers = 4;
+  model.hidden = 64;
+  model.feed_forward = 256;
+  model.heads = model.key_value_heads = 4;
+  model.head_size = 16;
+  model.vocabulary = 259;
+  model.positions = 48;  // more than the sequences have
+  model.normalization = Normalization::kLayer;
+  model.activation = Activation::kGelu;
+  model.gated_feed_forward = false;
+  model.position_encoding = PositionEncoding::kLearned;
+  model.query_key_value_bias = model.output_bias = model.feed_forward_bias = true;
+  model.tied_embeddings = tied;
+  return model;
+}
+
+Plan gpt2_plan(const Layout& layout, bool tied) {
+  Plan plan = small_plan(layout);
+  plan.model = gpt2_model(tied);
+  return plan;
+}
+
+WholeTensors assembled(const std::vector<RankResult>& ranks, std::vector<TensorSlice> RankResult::*what) {
+  std::vector<const std::vector<TensorSlice>*> slices;
+  for (const RankResult& rank : ranks) {
+    slices.push_back(&(rank.*what));
+  }
+  return assemble(slices);
+}
+
+struct Case {
+  Layout layout;
+  bool tied = true;
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  const auto add = [&](int data, int pipeline, int zero, bool tied, Recompute recompute, std::int64_t micro_batch) {
+    Layout layout;
+    layout.data = data;
+    layout.pipeline = pipeline;
+    layout.zero_stage = zero;
+    layout.recompute = recompute;
+    layout.micro_batch = micro_batch;
+    layout.accumulation = 8 / (data * micro_batch);
+    layout.bucket_bytes = ByteCount(1);
+    all.push_back({layout, tied});
+  };
+  add(2, 1, 0, true, Recompute::kNone, 1);
+  add(2, 1, 1, true, Recompute::kNone, 2);
+  add(4, 1, 1, true, Recompute::kNone, 1);
+  add(1, 1, 0, true, Recompute::kFull, 1);
+  add(1, 2, 0, false, Recompute::kNone, 1);
+  add(2, 2, 1, false, Recompute::kNone, 1);
+  return all;
+}
+
+class Gpt2Layout : public testing::TestWithParam<Case> {};
+
+}  // namespace
+
+TEST_P(Gpt2Layout, MatchesOneRank) {
+  const Plan plan = gpt2_plan(GetParam().layout, GetParam().tied);
+  ASSERT_EQ(why_not(cpu_capabilities(), plan.model, plan.layout), std::nullopt);
+  const std::vector<RankResult> reference = run_as_threads(reference_plan(plan), kSteps);
+  const std::vector<RankResult> ranks = run_as_threads(plan, kSteps);
+  const WholeTensors gradients = assembled(ranks, &RankResult::gradients);
+  EXPECT_EQ(gradients.size(), parameters(plan.model).size());
+  const WholeTensors expected = assembled(reference, &RankResult::gradients);
+  for (const auto& [name, tensor] : gradients) {
+    EXPECT_TRUE(tensor.complete && tensor.replicas_agree) << name;
+    // The gradient of the keys' bias is 0 but for rounding: a shift of all scores of a row. It is part of c_attn.bias.
+    EXPECT_LE(relative_difference(tensor.values, expected.at(name).values), 2e-5) << name;
+  }
+  for (std::size_t step = 0; step < reference[0].losses.size(); ++step) {
+    EXPECT_NEAR(ranks[0].losses[step], reference[0].losses[step], 1e-5) << step;
+  }
+  EXPECT_LT(ranks[0].losses.back(), ranks[0].losses.front() - 0.2);
+  for (const RankResult& rank : ranks) {
+    EXPECT_EQ(rank.counted.front(), rank.planned);
+    EXPECT_EQ(rank.allocated.value(), rank.planned_bytes.value());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Gpt2, Gpt2Layout, testing::ValuesIn(cases()), [](const testing::TestParamInfo<Case>& one) {
+  return test_name(one.param.layout) + (one.param.tied ? "_tied" : "");
+});
+
+// Every parameter tensor, along a random direction: (loss(w + e d) - loss(w - e d)) / 2 e = gradient . d. The losses
+// are fp32, so that the step is large and the tolerance is the curvature's.
+TEST(Gpt2Gradients, AreTheSlopesOfTheLoss) {
+  Layout layout;
+  layout.accumulation = 8;
+  for (const bool tied : {true, false}) {
+    Plan plan = gpt2_plan(layout, tied);
+    plan.training.initial_std = 0.08;
+    const std::vector<std::uint8_t> text = sample_text(1 << 12);
+    MemoryStore store;
+    const auto device = make_cpu_device({});
+    const auto communicator = make_gloo_communicator(*device, store, Rank(0), 1, {});
+    Worker worker(plan, *device, *communicator);
+    const WeightSource start = random_weights(plan.model, plan.training);
+    const StepTokens tokens = training_tokens(text, plan, 0, 0);
+    worker.set_parameters(start);
+    worker.train(0, tokens);
+    for (const TensorSlice& slice : worker.gradients()) {
+      double norm = 0;
+      for (const float element : slice.values) {
+        norm += static_cast<double>(element) * static_cast<double>(element);
+      }
+      norm = std::sqrt(norm);
+      // Along the gradient itself: the slope is its norm.
+      const double step = std::min(0.05, 2e-3 / norm);
+      const auto moved = [&](double sign) {
+        worker.set_parameters(
+            [&](const Parameter& parameter, std::span<const IndexRange> ranges, std::span<float> values) {
+              start(parameter, ranges, values);
+              if (parameter.name == slice.parameter.name) {
+                for (std::size_t i = 0; i < values.size(); ++i) {
+                  values[i] += static_cast<float>(sign * step * static_cast<double>(slice.values[i]) / norm);
+                }
+              }
+            });
+        return worker.evaluate(tokens);
+      };
+      EXPECT_NEAR((moved(1) - moved(-1)) / (2 * step) / norm, 1.0, 2e-2) << slice.parameter.name << " " << norm;
+    }
+  }
+}
+
+TEST(Gpt2Bf16, FollowsFp32) {
+  Layout layout = bf16_layout();
+  layout.accumulation = 8;
+  const Plan narrow = gpt2_plan(layout, true);
+  const std::vector<RankResult> bf16 = run_as_threads(narrow, kSteps);
+  const std::vector<RankResult> fp32 = run_as_threads(reference_plan(narrow), kSteps);
+  for (std::size_t step = 0; step < fp32[0].losses.size(); ++step) {
+    EXPECT_NEAR(bf16[0].losses[step], fp32[0].losses[step], 3e-3 + 1e-3 * static_cast<double>(step)) << step;
+  }
+  EXPECT_LE(compare(assembled(bf16, &RankResult::gradients), assembled(fp32, &RankResult::gradients)).largest, 5e-2);
+  EXPECT_EQ(bf16[0].allocated.value(), bf16[0].planned_bytes.value());
+}
+
+TEST(Gpt2Capabilities, RefuseTensorParallelismByName) {
+  Layout layout;
+  layout.tensor = 2;
+  const auto refused = why_not(cpu_capabilities(), gpt2_model(true), layout);
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_NE(refused->detail.find("tensor parallelism of query, key and value"), std::string::npos) << refused->detail;
+  ModelSpec bloom = gpt2_model(true);
+  bloom.family = ModelFamily::kBloom;
+  EXPECT_TRUE(why_not(cpu_capabilities(), bloom, Layout{}).has_value());
+}
+
+}  // namespace trainyard::executor
