@@ -119,7 +119,7 @@ class DeviceContract : public testing::TestWithParam<Case> {
     if (device == "emulated descending") {
       return {make_emulated_device({}, ThreadOrder::kDescending), type};
     }
-    return {make_cpu_device({.native_bf16 = false}), type};
+    return {make_cpu_device({.bf16 = Bf16Path::kWidened}), type};
   }
 
   // Runs `work` on the case's device and on the CPU and compares what it read. Integer sums are equal to the bit.
