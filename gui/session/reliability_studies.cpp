@@ -31,12 +31,13 @@ ReliabilityStudies::ReliabilityStudies(JobQueue& jobs, const Results& results, c
     : QObject(parent), jobs_(jobs), results_(results), analysis_(analysis) {
   connect(&analysis, &Analysis::problem_changed, this, [this] {
     ++generation_;
-    for (const JobId job : std::exchange(running_, {})) {
+    for (const auto& [job, what] : std::exchange(running_, {})) {
       jobs_.cancel(job);
     }
     parts_.clear();
     Q_EMIT changed();
   });
+  connect(&jobs, &JobQueue::job_changed, this, &ReliabilityStudies::forget_cancelled);
 }
 
 const ReliabilityStudies::Part* ReliabilityStudies::part_of(int plan) const {
@@ -94,7 +95,7 @@ void ReliabilityStudies::start(const std::string& layout, const QString& title, 
   request.tokens = static_cast<double>(job.plan.training.global_batch * job.plan.training.sequence) *
                    static_cast<double>(job.plan.training.steps);
   const std::int64_t generation = generation_;
-  running_.push_back(jobs_.start<Found>(
+  const JobId job_id = jobs_.start<Found>(
       this, title,
       [job = std::move(job), request](JobContext& context) -> Found {
         return std::make_shared<const simulator::ReliabilityStudy>(simulator::study_reliability(
@@ -120,7 +121,22 @@ void ReliabilityStudies::start(const std::string& layout, const QString& title, 
           part.message = failure.text();
           Q_EMIT changed();
         }
-      }));
+      });
+  running_[job_id] = {layout, full};
+}
+
+// Neither done nor failed is called of a job that somebody cancels: the views must not wait for it.
+void ReliabilityStudies::forget_cancelled(int job) {
+  const JobInfo& info = jobs_.jobs().at(static_cast<std::size_t>(job));
+  const auto found = running_.find(info.id);
+  if (info.state != JobState::kCancelled || found == running_.end()) {
+    return;
+  }
+  Part& part = parts_[found->second.layout];
+  (found->second.full ? part.full : part.quick) = PartState::kFailed;
+  part.message = tr("Cancelled in Jobs; a change of the inputs computes it anew.");
+  running_.erase(found);
+  Q_EMIT changed();
 }
 
 }  // namespace trainyard::gui

@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "gui/session/analysis.h"
 #include "gui/session/job_queue.h"
@@ -45,6 +44,7 @@ class ReliabilityStudies : public QObject {
     QString message;
   };
   const Part* part_of(int plan) const;
+  void forget_cancelled(int job);
   void start(const std::string& layout, const QString& title, simulator::JobCase job, bool full);
 
   JobQueue& jobs_;
@@ -52,7 +52,11 @@ class ReliabilityStudies : public QObject {
   const Analysis& analysis_;
   std::map<std::string, Part> parts_;  // by PlanRow::text
   std::int64_t generation_ = 0;        // of the inputs
-  std::vector<JobId> running_;
+  struct Running {
+    std::string layout;
+    bool full = false;
+  };
+  std::map<JobId, Running> running_;
 };
 
 }  // namespace trainyard::gui

@@ -222,6 +222,14 @@ TEST_F(Docks, ReliabilityShowsTheSimulatorsNumbers) {
   EXPECT_TRUE(view.summary().contains(QStringLiteral("llama3-h100")));
 }
 
+TEST_F(Docks, AReliabilityJobThatIsCancelledIsNotWaitedFor) {
+  session_.reliability().request(0, true);
+  ASSERT_EQ(session_.reliability().state(0, true), PartState::kComputing);
+  session_.jobs().cancel(session_.jobs().jobs().back().id);
+  ASSERT_TRUE(wait_until([&] { return session_.reliability().state(0, true) == PartState::kFailed; }));
+  EXPECT_TRUE(session_.reliability().message(0).contains(QStringLiteral("Cancelled")));
+}
+
 TEST_F(Docks, WithoutPlansEachDockSaysWhatToDo) {
   session_.results().clear();
   session_.selection().select_plan(std::nullopt);
