@@ -89,7 +89,15 @@ MainWindow::MainWindow(const QPalette& system_palette, QWidget* parent)
   show_start();
 }
 
-MainWindow::~MainWindow() { session_.document().remove_autosave(); }
+MainWindow::~MainWindow() {
+  session_.document().remove_autosave();
+  // Views look at the session until they end, and it is a member: they go first.
+  disconnect(qApp, nullptr, this, nullptr);
+  session_.disconnect();
+  for (QDockWidget* dock : dock_widgets_) {
+    delete dock;
+  }
+}
 
 void MainWindow::place_docks() {
   for (const PlacedView& placed : docks_.views) {

@@ -1,0 +1,160 @@
+// The search behind the window: streams, stops, begins anew after edits, says what is wrong at the field.
+#include "gui/session/search.h"
+
+#include <gtest/gtest.h>
+
+#include <QAbstractItemModelTester>
+#include <QSignalSpy>
+#include <algorithm>
+#include <set>
+
+#include "gui/models/plans_model.h"
+#include "gui/session/session.h"
+#include "tests/gui/support.h"
+
+namespace trainyard::gui {
+namespace {
+
+Study small_study() {
+  Study study;
+  study.model = "llama-3-8b";
+  study.machine = "dgx-h100-superpod";
+  study.ranks = 16;
+  study.global_batch = 64;
+  study.failures.clear();
+  return study;
+}
+
+bool searched(Session& session) {
+  return wait_for([&] { return session.results().summary().finished && !session.search().running(); });
+}
+
+TEST(Search, FindsPlansAndKeepsTheTableInStep) {
+  Session session;
+  PlansModel model(session);
+  PlansFilter filter(session.results());
+  filter.setSourceModel(&model);
+  const QAbstractItemModelTester table(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);
+  const QAbstractItemModelTester filtered(&filter, QAbstractItemModelTester::FailureReportingMode::Fatal);
+  session.document().replace(small_study(), {});
+  ASSERT_TRUE(searched(session));
+  const std::vector<PlanRow>& plans = session.results().plans();
+  ASSERT_GT(plans.size(), 10U);
+  EXPECT_TRUE(plans.front().feasible());
+  EXPECT_EQ(model.rowCount(), static_cast<int>(plans.size()));
+  EXPECT_EQ(session.selection().plan(), 0);  // the best, until another is picked
+  // Those that can't run are there with a reason, behind the others, and shown when asked for.
+  const auto feasible = std::count_if(plans.begin(), plans.end(), [](const PlanRow& row) { return row.feasible(); });
+  ASSERT_LT(feasible, static_cast<std::ptrdiff_t>(plans.size()));
+  EXPECT_EQ(filter.rowCount(), feasible);
+  EXPECT_FALSE(plans.back().infeasible->detail.empty());
+  session.results().show_infeasible(true);
+  EXPECT_EQ(filter.rowCount(), static_cast<int>(plans.size()));
+  // A filter keeps what lies in its range, and can be taken off.
+  session.results().show_infeasible(false);
+  session.results().set_filter({PlanColumn::kTensor, 2.0, 2.0});
+  ASSERT_GT(filter.rowCount(), 0);
+  ASSERT_LT(filter.rowCount(), feasible);
+  const int tensor = static_cast<int>(PlanColumn::kTensor) + 1;
+  for (int row = 0; row < filter.rowCount(); ++row) {
+    EXPECT_EQ(filter.index(row, tensor).data().toString(), "2");
+  }
+  session.results().remove_filter(PlanColumn::kTensor);
+  EXPECT_EQ(filter.rowCount(), feasible);
+}
+
+TEST(Search, SaysWhatIsWrongAtTheField) {
+  Session session;
+  Study study = small_study();
+  study.model = "lama-3-8b";
+  study.ranks = 0;
+  study.policy = "pray";
+  session.document().replace(study, {});
+  ASSERT_TRUE(wait_for([&] { return !session.search().errors().empty(); }));
+  std::set<Field> fields;
+  for (const FieldError& error : session.search().errors()) {
+    fields.insert(error.field);
+    EXPECT_FALSE(error.problem.empty());
+  }
+  EXPECT_EQ(fields, (std::set<Field>{Field::kModel, Field::kRanks, Field::kPolicy}));
+  EXPECT_TRUE(session.results().plans().empty());
+  EXPECT_FALSE(session.search().running());
+}
+
+TEST(Search, BeginsAnewOnceAfterAFewEdits) {
+  Session session;
+  session.document().replace(small_study(), {});
+  ASSERT_TRUE(searched(session));
+  QSignalSpy checked(&session.search(), &Search::checked);
+  for (const std::int64_t batch : {1, 12, 128}) {
+    session.document().edit(Field::kGlobalBatch, "change the batch", [&](Study& study) { study.global_batch = batch; });
+  }
+  ASSERT_TRUE(wait_for([&] { return checked.count() > 0; }));
+  ASSERT_TRUE(wait_for([&] {
+    return !session.search().running() && session.analysis().problem() &&
+           session.analysis().problem()->study.global_batch == 128;
+  }));
+  EXPECT_EQ(checked.count(), 1);
+}
+
+TEST(Search, CancelKeepsWhatWasFound) {
+  Session session;
+  Study study = small_study();
+  study.model = "qwen3-235b-a22b";  // many layouts
+  study.ranks = 1024;
+  study.global_batch = 4096;
+  study.machine = "llama3-16k-h100";
+  session.document().replace(study, {});
+  ASSERT_TRUE(wait_for([&] { return session.search().running() && !session.results().plans().empty(); }));
+  session.search().cancel();
+  EXPECT_FALSE(session.search().running());
+  EXPECT_TRUE(session.results().summary().stopped);
+  const std::size_t kept = session.results().plans().size();
+  EXPECT_GT(kept, 0U);
+  ASSERT_TRUE(wait_for([&] { return !session.jobs().busy(); }));
+  EXPECT_EQ(session.results().plans().size(), kept);
+}
+
+TEST(Search, AsksToMeasureThisMachineFirst) {
+  Session session;
+  Study study = small_study();
+  study.machine = kThisMachine;
+  study.model = "demo-llama";
+  study.sequence = 128;
+  session.document().replace(study, {});
+  EXPECT_TRUE(wait_for([&] { return session.search().unmeasured(); }));
+  EXPECT_TRUE(session.search().errors().empty());
+  EXPECT_FALSE(session.search().running());  // not by itself: it takes the whole machine for a while
+}
+
+TEST(Session, TheSelectionFollowsItsPlanWhenPlansChange) {
+  Session session;
+  session.document().replace(small_study(), {});
+  ASSERT_TRUE(searched(session));
+  session.selection().select_plan(3);
+  session.selection().compare(2, 3);
+  const std::string chosen = session.results().plans()[3].text;
+  std::vector<PlanRow> fewer(session.results().plans().begin() + 1, session.results().plans().end());
+  session.results().replace(std::move(fewer), session.results().summary());
+  ASSERT_EQ(session.selection().plan(), 2);
+  EXPECT_EQ(session.results().plans()[2].text, chosen);
+  EXPECT_EQ(session.selection().plan_a(), 1);
+  EXPECT_EQ(session.selection().plan_b(), 2);
+}
+
+TEST(Session, SimulatesASelectedPlanInTheBackground) {
+  Session session;
+  session.document().replace(small_study(), {});
+  ASSERT_TRUE(searched(session));
+  session.analysis().request_simulation(0);
+  EXPECT_EQ(session.analysis().simulation_state(0), PartState::kComputing);
+  ASSERT_TRUE(wait_for([&] { return session.analysis().simulation_state(0) != PartState::kComputing; }));
+  if (session.analysis().simulation_state(0) == PartState::kReady) {
+    EXPECT_GT(session.analysis().simulation(0)->simulation.step.trace.slices.size(), 10U);
+  } else {
+    EXPECT_FALSE(session.analysis().simulation_message(0).isEmpty());  // not every layout is a program
+  }
+}
+
+}  // namespace
+}  // namespace trainyard::gui
