@@ -102,6 +102,9 @@ MainWindow::~MainWindow() {
 void MainWindow::place_docks() {
   for (const PlacedView& placed : docks_.views) {
     auto* frame = new ViewFrame(placed.view);
+    if (placed.place == DockPlace::kLeft) {  // a form, whose fields would be cut
+      frame->setMinimumWidth(placed.view->minimumSizeHint().width());
+    }
     auto* dock = new QDockWidget(placed.view->title(), this);
     dock->setObjectName(placed.view->name());
     dock->setWidget(frame);

@@ -19,8 +19,16 @@ constexpr int kSeeds = 5;  // of hash routing, as the command line has it
   throw Error("doesn't fit as a program: " + infeasible.detail, "simulation", "another plan of the table");
 }
 
-std::variant<simulator::ClusterSimulation, Infeasible> on_cluster(const Problem& problem, const Plan& plan) {
-  const simulator::Machine& machine = *problem.machine;
+// Memory by formula and as a program differ by some per cent: a step of a plan at the edge is shown all the same.
+simulator::Machine with_room(simulator::Machine machine) {
+  constexpr std::int64_t kTimes = 4;
+  ByteCount& memory = machine.accelerator.memory.value;
+  memory = ByteCount(kTimes * memory.value());
+  return machine;
+}
+
+std::variant<simulator::ClusterSimulation, Infeasible> on_cluster(const Problem& problem, const Plan& plan,
+                                                                  const simulator::Machine& machine) {
   constexpr auto kDetail = simulator::TraceDetail::kSlices;
   if (!problem.cluster) {
     return simulator::simulate_on_curves(plan, machine, *simulator::curve_groups(machine, machine), kDetail);
@@ -50,9 +58,14 @@ std::shared_ptr<const PlanSimulation> simulate(const Problem& problem, const Lay
                                              peak_rate(problem.profile, layout.compute_type, per_node));
     return result;
   }
-  auto outcome = on_cluster(problem, result->plan);
+  auto outcome = on_cluster(problem, result->plan, *problem.machine);
   if (const Infeasible* infeasible = std::get_if<Infeasible>(&outcome)) {
-    refuse(*infeasible);
+    const Infeasible lacks = *infeasible;
+    result->lacks = lacks.detail;
+    outcome = on_cluster(problem, result->plan, with_room(*problem.machine));
+    if (std::holds_alternative<Infeasible>(outcome)) {
+      refuse(lacks);
+    }
   }
   auto& simulated = std::get<simulator::ClusterSimulation>(outcome);
   result->simulation = std::move(simulated.simulation);

@@ -33,9 +33,10 @@ struct PlanSimulation {
   Seconds low;
   Seconds high;
   std::vector<std::string> notes;
+  std::string lacks;  // of memory as a program, on a cluster: what is shown is the step that it would take
 };
 
-// Throws Error where programs don't express the layout, or it doesn't fit as a program.
+// Throws Error where programs don't express the layout, or it is far from fitting as a program.
 std::shared_ptr<const PlanSimulation> simulate(const Problem& problem, const Layout& layout);
 
 class Analysis : public QObject {

@@ -184,6 +184,14 @@ void TimelineView::show_source(TimelineSource source) {
   read_selection();
 }
 
+void TimelineView::say(const QString& text) {
+  const QString note = shown_ == nullptr || shown_->lacks.empty()
+                           ? QString()
+                           : tr("<br>Doesn't quite fit as a program: %1. Shown is the step it would take.")
+                                 .arg(QString::fromStdString(shown_->lacks).toHtmlEscaped());
+  summary_->setText(text + note);
+}
+
 void TimelineView::update_totals() {
   const TimelineRows& rows = timeline_->rows();
   if (rows.rows().empty()) {
@@ -200,9 +208,9 @@ void TimelineView::update_totals() {
     for (const Fact& fact : slice_facts(rows, *selected)) {
       facts << QStringLiteral("%1 %2").arg(QString::fromStdString(fact.name), QString::fromStdString(fact.value));
     }
-    summary_->setText(tr("<b>%1</b>: %2")
-                          .arg(QString::fromStdString(slice_name(rows.slice(*selected))).toHtmlEscaped(),
-                               facts.join(QStringLiteral("; ")).toHtmlEscaped()));
+    say(tr("<b>%1</b>: %2")
+            .arg(QString::fromStdString(slice_name(rows.slice(*selected))).toHtmlEscaped(),
+                 facts.join(QStringLiteral("; ")).toHtmlEscaped()));
     return;
   }
   const KindTimes sum = totals_.sum();
@@ -217,12 +225,12 @@ void TimelineView::update_totals() {
                       QString::fromStdString(time_text(static_cast<double>(of(kinds[i])))),
                       percent(of(kinds[i]), total));
   }
-  summary_->setText(tr("%1 of %2, %3 in %4: %5")
-                        .arg(area ? tr("Area") : tr("In view"),
-                             QString::fromStdString(time_text(static_cast<double>(totals_.span()))),
-                             tr("%n row(s)", nullptr, totals_.rowCount()),
-                             tr("work of %1").arg(QString::fromStdString(time_text(static_cast<double>(total)))),
-                             parts.isEmpty() ? tr("nothing at work") : parts.join(QStringLiteral(", "))));
+  say(tr("%1 of %2, %3 in %4: %5")
+          .arg(area ? tr("Area") : tr("In view"),
+               QString::fromStdString(time_text(static_cast<double>(totals_.span()))),
+               tr("%n row(s)", nullptr, totals_.rowCount()),
+               tr("work of %1").arg(QString::fromStdString(time_text(static_cast<double>(total)))),
+               parts.isEmpty() ? tr("nothing at work") : parts.join(QStringLiteral(", "))));
 }
 
 void TimelineView::update_found() {

@@ -39,6 +39,7 @@ class TimelineView : public View {
   void refresh();  // from the session
   void show_message(const QString& text);
   void show_source(TimelineSource source);
+  void say(const QString& text);  // below the picture
   void update_totals();
   void write_selection();
   void read_selection();

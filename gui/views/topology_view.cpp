@@ -132,7 +132,7 @@ QWidget* TopologyView::make_tools() {
   fit->setToolTip(tr("The whole cluster (0)"));
   for (QComboBox* box : {traffic_, groups_, colours_}) {
     box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    box->setMinimumContentsLength(14);
+    box->setMinimumContentsLength(8);
   }
   row->addWidget(traffic_, 2);
   row->addWidget(groups_, 2);
