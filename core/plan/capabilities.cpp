@@ -66,7 +66,7 @@ std::optional<std::string> missing_method(const Capabilities& has, const Layout&
       return "type " + std::string(to_string(type));
     }
   }
-  const auto beside = [&](std::string what, DataType type) {
+  const auto beside = [&](const std::string& what, DataType type) {
     return what + " in " + std::string(to_string(type)) + " beside products in " +
            std::string(to_string(layout.compute_type));
   };
