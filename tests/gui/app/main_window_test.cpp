@@ -1,0 +1,197 @@
+// The window as a person has it: examples, drops, messages, exports, palette, docks over one selection.
+#include "gui/app/main_window.h"
+
+#include <gtest/gtest.h>
+
+#include <QAccessible>
+#include <QApplication>
+#include <QComboBox>
+#include <QDockWidget>
+#include <QDropEvent>
+#include <QElapsedTimer>
+#include <QImage>
+#include <QLineEdit>
+#include <QMimeData>
+#include <QSettings>
+#include <QSvgRenderer>
+#include <QTableView>
+#include <QTest>
+
+#include "core/document/read_file.h"
+#include "gui/app/command_palette.h"
+#include "gui/app/view_frame.h"
+#include "gui/paint/theme.h"
+#include "gui/session/examples.h"
+#include "gui/views/inputs_dock.h"
+#include "gui/views/plans_dock.h"
+#include "tests/gui/support.h"
+
+namespace trainyard::gui {
+namespace {
+
+class Window : public testing::Test {
+ protected:
+  Window() : window_(QApplication::palette()) {
+    window_.resize(1280, 800);
+    window_.show();
+  }
+  ~Window() override { window_.session().document().undo_stack().setClean(); }
+
+  void open_small() {
+    Study study = example_studies(2).at(1).study;
+    study.ranks = 64;
+    study.model = "llama-3-8b";
+    study.machine = "dgx-h100-superpod";
+    study.global_batch = 128;
+    study.failures.clear();
+    window_.open_study(study);
+    ASSERT_TRUE(wait_for(
+        [&] { return window_.session().results().summary().finished && !window_.session().search().running(); }));
+  }
+
+  void drop(const std::string& file) {
+    QMimeData data;
+    data.setUrls({QUrl::fromLocalFile(QString::fromStdString(file))});
+    QDragEnterEvent enter({5, 5}, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(&window_, &enter);
+    EXPECT_TRUE(enter.isAccepted());
+    QDropEvent dropped({5, 5}, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(&window_, &dropped);
+  }
+
+  PlansDock& plans() { return *static_cast<PlansDock*>(window_.view("plans")); }
+
+  TestFolder folder_;
+  MainWindow window_;
+};
+
+TEST_F(Window, EachExampleOpensInUnderASecond) {
+  EXPECT_TRUE(window_.shows_start());
+  for (const Example& example : example_studies(2)) {
+    QElapsedTimer timer;
+    timer.start();
+    window_.open_study(example.study);
+    QApplication::processEvents();
+    EXPECT_LT(timer.elapsed(), 1000) << example.title.toStdString();
+    EXPECT_FALSE(window_.shows_start());
+    EXPECT_TRUE(window_.windowTitle().contains(QString::fromStdString(example.study.name)));
+  }
+}
+
+TEST_F(Window, ADroppedConfigBecomesTheModel) {
+  const std::string file = std::string(TRAINYARD_SOURCE_DIR) + "/models/llm/gpt2.json";
+  drop(file);
+  EXPECT_EQ(window_.session().document().study().model, file);
+  EXPECT_FALSE(window_.shows_start());
+  EXPECT_TRUE(window_.message().contains("gpt2.json"));
+}
+
+TEST_F(Window, ABadFileIsShownAndNothingElseHappens) {
+  drop(folder_.write("bad.json", "{\"document\": \"plan\"}"));
+  EXPECT_TRUE(window_.message().contains("bad.json")) << window_.message().toStdString();
+  EXPECT_TRUE(window_.shows_start());
+  drop(folder_.path("not-there"));
+  EXPECT_TRUE(window_.message().contains("not-there"));
+}
+
+TEST_F(Window, TheTableAndTheOthersShareOneSelection) {
+  open_small();
+  Selection& selection = window_.session().selection();
+  QTableView& table = *plans().view();
+  table.selectRow(4);
+  EXPECT_EQ(selection.plan(), 4);
+  selection.select_plan(2);
+  EXPECT_EQ(table.currentIndex().row(), 2);
+  plans().a_action()->trigger();
+  selection.select_plan(3);
+  plans().b_action()->trigger();
+  EXPECT_EQ(selection.plan_a(), 2);
+  EXPECT_EQ(selection.plan_b(), 3);
+  EXPECT_TRUE(table.model()->index(2, 0).data().toString().endsWith("A"));
+  plans().star_action()->trigger();
+  EXPECT_TRUE(window_.session().is_starred(3));
+  window_.session().document().undo_stack().undo();
+  EXPECT_FALSE(window_.session().is_starred(3));
+}
+
+TEST_F(Window, AFieldSaysWhatIsWrongBelowItself) {
+  open_small();
+  auto& inputs = *static_cast<InputsDock*>(window_.view("inputs"));
+  auto& ranks = *static_cast<QLineEdit*>(inputs.editor(Field::kRanks));
+  const std::int64_t before = window_.session().document().study().ranks;
+  ranks.selectAll();
+  QTest::keyClicks(&ranks, "many");
+  EXPECT_FALSE(inputs.error_text(Field::kRanks).isEmpty());
+  EXPECT_EQ(window_.session().document().study().ranks, before);
+  ranks.selectAll();
+  QTest::keyClicks(&ranks, "32");
+  EXPECT_TRUE(inputs.error_text(Field::kRanks).isEmpty());
+  EXPECT_EQ(window_.session().document().study().ranks, 32);
+  window_.session().document().undo_stack().undo();
+  EXPECT_EQ(ranks.text(), QString::number(before));
+  static_cast<QComboBox*>(inputs.editor(Field::kModel))->setEditText("lama-3-8b");
+  EXPECT_TRUE(wait_for([&] { return inputs.error_text(Field::kModel).contains("llama-3-8b"); }));
+}
+
+TEST_F(Window, ExportsReadBackAsWhatIsShown) {
+  open_small();
+  const QString csv = QString::fromStdString(folder_.path("plans.csv"));
+  window_.export_view(plans(), MainWindow::ExportKind::kCsv, csv);
+  const QString text = QString::fromStdString(read_text_file(csv.toStdString()));
+  const QStringList lines = text.split("\r\n", Qt::SkipEmptyParts);
+  ASSERT_EQ(lines.size(), plans().table()->rowCount() + 1);
+  EXPECT_TRUE(lines[0].startsWith("★,Layout,Step time"));
+  EXPECT_TRUE(lines[1].contains(plans().table()->index(0, 1).data().toString()));
+  View& runs = *window_.view("runs");
+  const QString svg = QString::fromStdString(folder_.path("runs.svg"));
+  window_.export_view(runs, MainWindow::ExportKind::kSvg, svg);
+  EXPECT_TRUE(QSvgRenderer(svg).isValid());
+  const QString png = QString::fromStdString(folder_.path("runs.png"));
+  window_.export_view(runs, MainWindow::ExportKind::kPng, png);
+  EXPECT_EQ(QImage(png).size(), 2 * runs.size());
+  window_.export_view(runs, MainWindow::ExportKind::kPng, "/nowhere/at/all.png");
+  EXPECT_TRUE(window_.message().contains("/nowhere/at/all.png"));
+}
+
+TEST_F(Window, EveryViewHasANameAndPaintedOnesATableTwin) {
+  open_small();
+  for (QDockWidget* dock : window_.docks()) {
+    View& view = *window_.view(dock->objectName());
+    EXPECT_FALSE(view.accessibleName().isEmpty()) << view.name().toStdString();
+    if (view.has_picture()) {
+      EXPECT_NE(view.table(), nullptr) << view.name().toStdString();
+      auto& frame = *static_cast<ViewFrame*>(dock->widget());
+      frame.show_table(true);
+      EXPECT_TRUE(frame.shows_table()) << view.name().toStdString();
+      frame.show_table(false);
+    }
+  }
+}
+
+TEST_F(Window, ThePaletteFindsEveryActionByItsLetters) {
+  const std::vector<QAction*> actions = all_actions(window_);
+  EXPECT_GT(actions.size(), 20U);
+  for (const QAction* action : actions) {
+    EXPECT_TRUE(letters_in_order(action->text().remove('&').left(6), action->text().remove('&')));
+  }
+  EXPECT_TRUE(letters_in_order("exsv", "Export the view as SVG"));
+  EXPECT_FALSE(letters_in_order("xe", "Ex"));
+}
+
+TEST_F(Window, TheLookChangesWhileItIsOpen) {
+  window_.set_look(Look::kDark);
+  QApplication::processEvents();  // Qt tells widgets of a palette in an event
+  EXPECT_TRUE(current(window_.palette()).dark);
+  window_.set_look(Look::kLight);
+  QApplication::processEvents();
+  EXPECT_FALSE(current(window_.palette()).dark);
+}
+
+TEST_F(Window, TextHasAFont) {
+  // Without one every letter is the same hollow box.
+  const QFontMetrics metrics(QApplication::font());
+  EXPECT_GT(metrics.horizontalAdvance("mmmm"), metrics.horizontalAdvance("iiii"));
+}
+
+}  // namespace
+}  // namespace trainyard::gui
