@@ -78,16 +78,17 @@ std::shared_ptr<const PlanSimulation> simulate(const Problem& problem, const Lay
 }
 
 Analysis::Analysis(JobQueue& jobs, const Results& results, QObject* parent)
-    : QObject(parent), jobs_(jobs), results_(results) {}
+    : QObject(parent), jobs_(jobs), results_(results) {
+  connect(&jobs, &JobQueue::job_changed, this, &Analysis::forget_cancelled);
+}
 
 void Analysis::set_problem(std::shared_ptr<const Problem> problem) {
   if (problem == problem_) {
     return;
   }
-  for (const JobId job : running_) {
+  for (const auto& [job, text] : std::exchange(running_, {})) {
     jobs_.cancel(job);
   }
-  running_.clear();
   parts_.clear();
   problem_ = std::move(problem);
   Q_EMIT problem_changed();
@@ -105,14 +106,29 @@ void Analysis::request_simulation(int plan) {
     parts_[text].message = failure.text();
     Q_EMIT simulation_changed();
   };
-  running_.push_back(jobs_.start<std::shared_ptr<const PlanSimulation>>(
+  const JobId job = jobs_.start<std::shared_ptr<const PlanSimulation>>(
       this, tr("Simulating %1").arg(QString::fromStdString(row->text)),
       [problem = problem_, layout = row->layout](JobContext&) { return simulate(*problem, layout); },
       [this, text = row->text](std::shared_ptr<const PlanSimulation> simulation) {
         parts_[text] = {PartState::kReady, std::move(simulation), {}};
         Q_EMIT simulation_changed();
       },
-      failed));
+      failed);
+  running_[job] = row->text;
+  Q_EMIT simulation_changed();
+}
+
+// Neither done nor failed is called of a job that somebody cancels: the views must not wait for it.
+void Analysis::forget_cancelled(int job) {
+  const JobInfo& info = jobs_.jobs().at(static_cast<std::size_t>(job));
+  const auto found = running_.find(info.id);
+  if (info.state != JobState::kCancelled || found == running_.end()) {
+    return;
+  }
+  Part& part = parts_[found->second];
+  part.state = PartState::kFailed;
+  part.message = tr("Cancelled in Jobs; a change of the inputs computes it anew.");
+  running_.erase(found);
   Q_EMIT simulation_changed();
 }
 

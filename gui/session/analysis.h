@@ -66,12 +66,13 @@ class Analysis : public QObject {
     QString message;
   };
   const Part* part_of(int plan) const;
+  void forget_cancelled(int job);  // row of the queue
 
   JobQueue& jobs_;
   const Results& results_;
   std::shared_ptr<const Problem> problem_;
-  std::map<std::string, Part> parts_;  // by PlanRow::text
-  std::vector<JobId> running_;
+  std::map<std::string, Part> parts_;     // by PlanRow::text
+  std::map<JobId, std::string> running_;  // of which part
 };
 
 }  // namespace trainyard::gui

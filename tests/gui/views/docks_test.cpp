@@ -230,6 +230,14 @@ TEST_F(Docks, AReliabilityJobThatIsCancelledIsNotWaitedFor) {
   EXPECT_TRUE(session_.reliability().message(0).contains(QStringLiteral("Cancelled")));
 }
 
+TEST_F(Docks, ASimulationThatIsCancelledIsNotWaitedFor) {
+  session_.analysis().request_simulation(0);
+  ASSERT_EQ(session_.analysis().simulation_state(0), PartState::kComputing);
+  session_.jobs().cancel(session_.jobs().jobs().back().id);
+  ASSERT_TRUE(wait_until([&] { return session_.analysis().simulation_state(0) == PartState::kFailed; }));
+  EXPECT_TRUE(session_.analysis().simulation_message(0).contains(QStringLiteral("Cancelled")));
+}
+
 TEST_F(Docks, WithoutPlansEachDockSaysWhatToDo) {
   session_.results().clear();
   session_.selection().select_plan(std::nullopt);
