@@ -25,15 +25,9 @@ function(trainyard_sources name)
 endfunction()
 
 # trainyard_tests(NAME): a GoogleTest executable; each tests/ subfolder adds sources.
-#
-# GoogleTest's header is half of what most tests take to compile, so it is compiled once, unless a compiler cache, which
-# precompiled headers defeat, is better still.
 function(trainyard_tests name)
   add_executable(${name})
   target_link_libraries(${name} PRIVATE trainyard_warnings GTest::gtest_main ${ARGN})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_definitions(${name} PRIVATE TRAINYARD_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    target_precompile_headers(${name} PRIVATE <gtest/gtest.h> <string> <vector>)
-  endif()
 endfunction()
