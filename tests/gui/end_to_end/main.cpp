@@ -84,8 +84,13 @@ void walk(MainWindow& window) {
   require(session.results().plans().size() > 1, "there are plans");
 
   const QTableView& table = *static_cast<PlansDock*>(window.view(QStringLiteral("plans")))->view();
+  const std::string second = table.model()->index(1, 1).data().toString().toStdString();
   click(*table.viewport(), table.visualRect(table.model()->index(1, 1)).center());
-  require(wait_for([&] { return session.selection().plan() == 1; }), "a click picks the second plan");
+  require(wait_for([&] {
+            const std::optional<int> plan = session.selection().plan();
+            return plan && session.results().plan(plan)->text == second;
+          }),
+          "a click picks the plan of the second row");
 
   click_tab(window, QStringLiteral("Runs"));
   auto& runs = *static_cast<RunsDock*>(window.view(QStringLiteral("runs")));
