@@ -35,9 +35,9 @@ struct ActivationName {
 constexpr std::array kActivations = {
     ActivationName{"silu", Activation::kSilu},
     ActivationName{"gelu", Activation::kGelu},
-    ActivationName{"gelu_new", Activation::kGelu},
-    ActivationName{"gelu_fast", Activation::kGelu},
-    ActivationName{"gelu_pytorch_tanh", Activation::kGelu},
+    ActivationName{"gelu_new", Activation::kGeluTanh},
+    ActivationName{"gelu_fast", Activation::kGeluTanh},
+    ActivationName{"gelu_pytorch_tanh", Activation::kGeluTanh},
     ActivationName{"relu", Activation::kRelu},
     ActivationName{"relu2", Activation::kSquaredRelu},
 };

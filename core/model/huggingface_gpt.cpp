@@ -31,7 +31,7 @@ void ignore_all(ObjectReader& config, std::initializer_list<const char*> keys) {
 // Of all four families: layer norm, a plain feed-forward, the head tied to the embedding unless it is said not to be.
 void start(ObjectReader& config, ModelSpec& model) {
   model.normalization = Normalization::kLayer;
-  model.activation = Activation::kGelu;
+  model.activation = Activation::kGeluTanh;
   model.gated_feed_forward = false;
   model.vocabulary = config.integer("vocab_size", 1, kMostVocabulary);
   model.tied_embeddings = config.optional_boolean("tie_word_embeddings").value_or(true);

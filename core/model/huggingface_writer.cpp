@@ -39,15 +39,14 @@ ordered_json start(const ModelSpec& model) {
 
 ordered_json gpt2(const ModelSpec& model) {
   ordered_json config = start(model);
-  config.update(
-      {{"n_layer", model.layers},
-       {"n_embd", model.hidden},
-       {"n_head", model.heads},
-       {"n_inner", model.feed_forward},
-       {"n_positions", model.positions},
-       {"n_ctx", model.positions},
-       {"activation_function", model.activation == Activation::kGelu ? "gelu_new" : to_string(model.activation)},
-       {"layer_norm_epsilon", model.norm_epsilon}});
+  config.update({{"n_layer", model.layers},
+                 {"n_embd", model.hidden},
+                 {"n_head", model.heads},
+                 {"n_inner", model.feed_forward},
+                 {"n_positions", model.positions},
+                 {"n_ctx", model.positions},
+                 {"activation_function", to_string(model.activation)},
+                 {"layer_norm_epsilon", model.norm_epsilon}});
   return config;
 }
 

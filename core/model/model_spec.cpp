@@ -110,6 +110,8 @@ std::string_view to_string(Activation activation) {
       return "silu";
     case Activation::kGelu:
       return "gelu";
+    case Activation::kGeluTanh:
+      return "gelu_new";
     case Activation::kRelu:
       return "relu";
     case Activation::kSquaredRelu:
@@ -189,7 +191,7 @@ bool is_gpt2_block(const ModelSpec& model) {
   const bool plain_block =
       !model.experts && model.multi_token_layers == 0 && !model.parallel_branches && !model.embedding_norm;
   return model.family == ModelFamily::kGpt2 && biased && plain_attention && plain_block &&
-         model.normalization == Normalization::kLayer && model.activation == Activation::kGelu &&
+         model.normalization == Normalization::kLayer && model.activation == Activation::kGeluTanh &&
          !model.gated_feed_forward && model.position_encoding == PositionEncoding::kLearned;
 }
 

@@ -62,8 +62,14 @@ enum class Normalization : std::uint8_t {
 };
 std::string_view to_string(Normalization normalization);  // "rms", "layer"
 
-enum class Activation : std::uint8_t { kSilu, kGelu, kRelu, kSquaredRelu };
-std::string_view to_string(Activation activation);  // "silu", "gelu", "relu", "relu2"
+enum class Activation : std::uint8_t {
+  kSilu,
+  kGelu,      // x Phi(x), by the error function
+  kGeluTanh,  // its approximation by tanh, GPT-2's (Hendrycks and Gimpel 2016)
+  kRelu,
+  kSquaredRelu
+};
+std::string_view to_string(Activation activation);  // as Hugging Face: "silu", "gelu", "gelu_new", "relu", "relu2"
 
 enum class PositionEncoding : std::uint8_t { kRotary, kLearned, kAlibi };
 std::string_view to_string(PositionEncoding encoding);  // "rotary", "learned", "alibi"
@@ -158,7 +164,7 @@ std::int64_t position_rows(const ModelSpec& model);
 // segments of a program are of that block.
 std::optional<std::string> beyond_llama_block(const ModelSpec& model);
 bool is_llama_block(const ModelSpec& model);
-// GPT-2's block: layer norm, GELU, biases, learned positions, weights stored [inputs, outputs].
+// GPT-2's block: layer norm, GELU by tanh, biases, learned positions, weights stored [inputs, outputs].
 bool is_gpt2_block(const ModelSpec& model);
 
 }  // namespace trainyard

@@ -98,6 +98,9 @@ std::optional<Infeasible> why_not(const Capabilities& capabilities, const ModelS
   }
   const bool gpt2 = capabilities.gpt2_blocks && is_gpt2_block(model);
   std::optional<std::string> missing = gpt2 ? std::nullopt : beyond_llama_block(model);
+  if (capabilities.gpt2_blocks && model.family == ModelFamily::kGpt2 && model.activation == Activation::kGelu) {
+    missing = "GELU by the error function (\"gelu\"); it has GPT-2's own by tanh (\"gelu_new\")";
+  }
   if (gpt2 && layout.tensor > 1) {
     missing = "tensor parallelism of query, key and value that are stored as one (gpt2)";
   }

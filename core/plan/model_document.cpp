@@ -104,8 +104,8 @@ void read_kinds(ObjectReader& reader, ModelSpec& model) {
   model.normalization = reader.optional_one_of("normalization", {Normalization::kRms, Normalization::kLayer})
                             .value_or(model.normalization);
   model.activation = reader
-                         .optional_one_of("activation", {Activation::kSilu, Activation::kGelu, Activation::kRelu,
-                                                         Activation::kSquaredRelu})
+                         .optional_one_of("activation", {Activation::kSilu, Activation::kGelu, Activation::kGeluTanh,
+                                                         Activation::kRelu, Activation::kSquaredRelu})
                          .value_or(model.activation);
   model.position_encoding =
       reader

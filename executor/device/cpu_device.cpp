@@ -1,12 +1,8 @@
 #include "executor/device/cpu_device.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <condition_variable>
-#include <exception>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -15,6 +11,8 @@
 #include "executor/device/bf16_product.h"
 #include "executor/device/cpu_kernels.h"
 #include "executor/device/host_memory.h"
+#include "executor/device/monotonic_clock.h"
+#include "executor/device/stream_failure.h"
 #include "executor/device/stream_queue.h"
 
 namespace trainyard::executor {
@@ -41,51 +39,10 @@ class CpuEvent : public Event {
   bool reached_ = false;
 };
 
-// The first exception of any stream.
-class Failure {
- public:
-  explicit Failure(std::function<void()> on_failure) : on_failure_(std::move(on_failure)) {}
-
-  bool failed() const { return failed_.load(std::memory_order_acquire); }
-  void set(std::exception_ptr failure) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (failure_) {
-        return;
-      }
-      failure_ = std::move(failure);
-      failed_.store(true, std::memory_order_release);
-    }
-    if (on_failure_) {
-      on_failure_();
-    }
-  }
-  void rethrow() {
-    const std::lock_guard lock(mutex_);
-    if (failure_) {
-      std::rethrow_exception(failure_);
-    }
-  }
-
- private:
-  std::function<void()> on_failure_;
-  std::atomic<bool> failed_{false};
-  std::mutex mutex_;
-  std::exception_ptr failure_;
-};
-
-Nanoseconds monotonic_now() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<Nanoseconds>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-}
-
 class CpuDevice : public Device {
  public:
   explicit CpuDevice(CpuDeviceOptions options)
-      : failure_(std::move(options.on_failure)),
-        bf16_products_(options.bf16),
-        pool_(std::max(1, options.threads)) {}
+      : failure_(std::move(options.on_failure)), bf16_products_(options.bf16), pool_(std::max(1, options.threads)) {}
 
   std::string name() const override { return "cpu"; }
 
@@ -310,7 +267,7 @@ class CpuDevice : public Device {
     });
   }
 
-  Failure failure_;
+  StreamFailure failure_;
   HostMemory memory_;
   HostMemory host_memory_;
   ScratchPool scratch_;

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "core/program/norm_sum.h"
+#include "executor/device/adamw_factors.h"
 #include "executor/device/convert.h"
 #include "executor/device/cpu_kernels.h"
 #include "executor/device/element_type.h"
@@ -98,13 +99,7 @@ void sum_of_squares(ThreadPool& pool, ConstValues values, std::int64_t elements,
 
 void adamw(ThreadPool& pool, const AdamW& options, float* master, Values working, ConstValues gradients,
            float* momentum, float* variance, const float* clip_scale, std::int64_t elements) {
-  const AdamWFactors factors{options.learning_rate,
-                             options.beta1,
-                             options.beta2,
-                             options.epsilon,
-                             options.weight_decay,
-                             1.0f / options.bias_correction1,
-                             1.0f / options.bias_correction2};
+  const AdamWFactors factors = adamw_factors(options);
   const float clip = *clip_scale;
   with_update_types(gradients, working, [&]<class G, class W>(G, W) {
     for_each_range(pool, elements, kTileElements, [&](std::int64_t begin, std::int64_t end) {

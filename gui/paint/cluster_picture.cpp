@@ -323,7 +323,7 @@ class ClusterPicture::Builder {
     const double name = kNameBand * unit_;
     const double left = frame.left() + (frame.width() - pod.columns) / 2.0;
     const double lattice_top = strips_on_top ? frame.top() + name + 5.0 * strip : frame.top() + name;
-    pod.lattice = QRectF(left, lattice_top + (strips_on_top ? 0.0 : 0.0), pod.columns, pod.rows);
+    pod.lattice = QRectF(left, lattice_top, pod.columns, pod.rows);
     const double inner = frame.width() - 2.0 * margin;
     const double spines = strips_on_top ? frame.top() + name : frame.bottom() - margin - strip;
     const double leaves = strips_on_top ? spines + 2.5 * strip : spines - 2.5 * strip;

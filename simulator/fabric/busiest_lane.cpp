@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "simulator/fabric/lanes_of_use.h"
+
 namespace trainyard::simulator {
 
 namespace {
@@ -31,19 +33,6 @@ bool equal(const FlowSet& flows) {
   }
   return alone_equal && std::all_of(largest.begin(), largest.end(),
                                     [&](const auto& group) { return as_expected(group.second.second); });
-}
-
-template <class Visit>
-void for_each_lane(const Lanes& lanes, const ArcUse& use, const Visit& visit) {
-  const std::size_t first = lanes.first(use.arc);
-  if (use.cable >= 0) {
-    visit(first + static_cast<std::size_t>(use.cable), use.weight);
-    return;
-  }
-  const std::size_t count = lanes.count(use.arc);
-  for (std::size_t lane = first; lane < first + count; ++lane) {
-    visit(lane, use.weight / static_cast<double>(count));
-  }
 }
 
 std::vector<double> seconds_of_lanes(const Lanes& lanes, const FlowSet& flows) {

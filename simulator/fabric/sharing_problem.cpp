@@ -6,24 +6,11 @@
 #include "core/error.h"
 #include "simulator/fabric/colour_refinement.h"
 #include "simulator/fabric/commodities.h"
+#include "simulator/fabric/lanes_of_use.h"
 
 namespace trainyard::simulator {
 
 namespace {
-
-// Calls visit(lane, weight) for each lane of a use.
-template <class Visit>
-void for_each_lane(const Lanes& lanes, const ArcUse& use, const Visit& visit) {
-  const std::size_t first = lanes.first(use.arc);
-  if (use.cable >= 0) {
-    visit(first + static_cast<std::size_t>(use.cable), use.weight);
-    return;
-  }
-  const std::size_t count = lanes.count(use.arc);
-  for (std::size_t lane = first; lane < first + count; ++lane) {
-    visit(lane, use.weight / static_cast<double>(count));
-  }
-}
 
 // A bundle that every flow spreads over all cables of needs one row, not one a cable.
 std::vector<bool> split_arcs(const FlowSet& flows, std::size_t arcs) {

@@ -19,7 +19,8 @@ TEST(Doctor, FindsThisMachineReadyAndSaysSoAsJson) {
     names.insert(check["name"].get<std::string>());
     EXPECT_NE(check["health"], "problem") << check;
   }
-  for (const char* name : {"processor", "cores", "memory", "disk", "ports", "matrix product", "collective", "gpu", "cuda", "nccl"}) {
+  for (const char* name :
+       {"processor", "cores", "memory", "disk", "ports", "matrix product", "collective", "gpu", "cuda", "nccl"}) {
     EXPECT_TRUE(names.contains(name)) << name;
   }
 }

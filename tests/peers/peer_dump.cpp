@@ -71,7 +71,7 @@ std::vector<Case> cases() {
   gpt2.family = ModelFamily::kGpt2;
   gpt2.key_value_heads = gpt2.heads;
   gpt2.normalization = Normalization::kLayer;
-  gpt2.activation = Activation::kGelu;
+  gpt2.activation = Activation::kGeluTanh;
   gpt2.gated_feed_forward = false;
   gpt2.position_encoding = PositionEncoding::kLearned;
   gpt2.query_key_value_bias = gpt2.output_bias = gpt2.feed_forward_bias = true;

@@ -1,24 +1,13 @@
 #include "executor/device/cuda/event_clock.h"
 
-#include <time.h>
-
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "executor/device/cuda/cuda_check.h"
+#include "executor/device/monotonic_clock.h"
 
 namespace trainyard::executor {
-
-namespace {
-
-Nanoseconds monotonic_now() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<Nanoseconds>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-}
-
-}  // namespace
 
 EventClock::EventClock(cudaStream_t idle) : idle_(idle) {
   check_cuda(cudaEventCreate(&origin_), "the GPU's clock");

@@ -11,6 +11,7 @@
 #include <initializer_list>
 
 #include "core/error.h"
+#include "executor/device/adamw_factors.h"
 #include "executor/device/cuda/kernels/attention_backward.h"
 #include "executor/device/cuda/kernels/column_kernels.h"
 #include "executor/device/cuda/kernels/flat_kernels.h"
@@ -240,13 +241,7 @@ class LaunchedDevice : public Base {
   void adamw(Stream stream, const AdamW& options, float* master, Values working, ConstValues gradients, float* momentum,
              float* variance, const float* clip_scale, std::int64_t elements) override {
     check(!working || working.type == DataType::kBf16, "a working copy is bf16");
-    const AdamWFactors factors{options.learning_rate,
-                               options.beta1,
-                               options.beta2,
-                               options.epsilon,
-                               options.weight_decay,
-                               1.0f / options.bias_correction1,
-                               1.0f / options.bias_correction2};
+    const AdamWFactors factors = adamw_factors(options);
     with_element_type(gradients.type, [&]<class G>(G) {
       this->launch(stream, AdamWKernel<G>{{},
                                           factors,

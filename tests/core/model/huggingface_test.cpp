@@ -115,6 +115,18 @@ TEST(HuggingFaceConfig, KeepsWhatIsBeyondALlamaBlock) {
   EXPECT_EQ(beyond("rope_scaling", {{"type", "linear"}, {"factor", 2.0}}), "rotary scaling \"linear\"");
 }
 
+TEST(HuggingFaceConfig, TellsGeluByTheErrorFunctionFromGeluByTanh) {
+  const auto read = [](const char* name) {
+    json config = demo();
+    config["hidden_act"] = name;
+    return parse(config).activation;
+  };
+  EXPECT_EQ(read("gelu"), Activation::kGelu);
+  for (const char* tanh : {"gelu_new", "gelu_fast", "gelu_pytorch_tanh"}) {
+    EXPECT_EQ(read(tanh), Activation::kGeluTanh) << tanh;
+  }
+}
+
 TEST(HuggingFaceConfig, RefusesSizesThatDoNotFitTogether) {
   EXPECT_TRUE(contains(refused("num_key_value_heads", 3).problem(), "does not divide"));
   EXPECT_TRUE(contains(refused("num_attention_heads", 12).problem(), "does not divide"));

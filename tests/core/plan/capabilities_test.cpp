@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/core/program/layouts.h"
+
 namespace trainyard {
 namespace {
 
@@ -48,6 +50,18 @@ TEST(Capabilities, NameWhatALayoutAsksBeyondThem) {
   EXPECT_EQ(reason({.chunk_layers = {3, 5}}), "the cpu executor has no given layers of each chunk (chunk_layers)");
   EXPECT_EQ(reason({.recompute_every = 2}),
             "the cpu executor has no recomputation of some layers only (recompute_every 2)");
+}
+
+// "gelu" is x Phi(x); the kernels have GPT-2's own, by tanh, and must not run the one for the other.
+TEST(Capabilities, TellTheTwoGelusApart) {
+  ModelSpec model = testing::gpt2_model();
+  Capabilities capabilities = cpu();
+  capabilities.gpt2_blocks = true;
+  EXPECT_FALSE(why_not(capabilities, model, {}));
+  model.activation = Activation::kGelu;
+  const std::optional<Infeasible> refused = why_not(capabilities, model, {});
+  ASSERT_TRUE(refused);
+  EXPECT_NE(refused->detail.find("gelu_new"), std::string::npos) << refused->detail;
 }
 
 TEST(Capabilities, RunLlamaBlocksOnly) {

@@ -49,7 +49,7 @@ inline ModelSpec gpt2_model() {
   ModelSpec model = even_model();
   model.family = ModelFamily::kGpt2;
   model.normalization = Normalization::kLayer;
-  model.activation = Activation::kGelu;
+  model.activation = Activation::kGeluTanh;
   model.gated_feed_forward = false;
   model.position_encoding = PositionEncoding::kLearned;
   model.query_key_value_bias = model.output_bias = model.feed_forward_bias = true;

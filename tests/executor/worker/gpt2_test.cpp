@@ -35,7 +35,7 @@ ModelSpec gpt2_model(bool tied) {
   model.vocabulary = 259;
   model.positions = 48;  // more than the sequences have
   model.normalization = Normalization::kLayer;
-  model.activation = Activation::kGelu;
+  model.activation = Activation::kGeluTanh;
   model.gated_feed_forward = false;
   model.position_encoding = PositionEncoding::kLearned;
   model.query_key_value_bias = model.output_bias = model.feed_forward_bias = true;

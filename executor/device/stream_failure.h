@@ -1,4 +1,6 @@
-// The first failure of a device's enqueued work, from any thread.
+// StreamFailure: the first failure of a device's enqueued work. Set from any thread; on_failure is called once, there.
+//
+// rethrow() throws it again, at each call; work still in the streams looks at failed() and is skipped.
 #pragma once
 
 #include <atomic>
