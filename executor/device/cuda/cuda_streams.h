@@ -20,10 +20,10 @@
 #include "executor/device/cuda/device_memory.h"
 #include "executor/device/cuda/event_clock.h"
 #include "executor/device/cuda/launch.h"
-#include "executor/device/stream_failure.h"
 #include "executor/device/cuda_module.h"
 #include "executor/device/device.h"
 #include "executor/device/gpu_streams.h"
+#include "executor/device/stream_failure.h"
 
 namespace trainyard::executor {
 
