@@ -30,11 +30,15 @@ struct Key {
 // Of views that paint; they aren't actions.
 constexpr std::array kViewKeys = {
     Key{"W, S", "Timeline, Topology: zoom in, out"},
-    Key{"A, D", "Timeline: to the left, to the right"},
+    Key{"A, D", "Timeline, Topology: to the left, to the right"},
     Key{"F", "Timeline, Topology: centre what is selected; again: fit it"},
     Key{"0", "Timeline, Topology: fit all"},
-    Key{". and ,", "Timeline: next, previous slice"},
+    Key{". and ,", "Timeline: next, previous slice; Topology: next, previous switch (Enter: what if it fails)"},
+    Key{"Up, Down", "Timeline: the slice above, below"},
     Key{"P", "Timeline: pin the row"},
+    Key{"O", "Timeline: a row for each measured rank, or one for all"},
+    Key{"+ and -", "Timeline: taller, lower rows; Topology: zoom in, out"},
+    Key{"Escape", "Timeline, Topology: select nothing"},
     Key{"Arrows, Enter", "Charts: from part to part, and open it"},
 };
 

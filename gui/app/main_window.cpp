@@ -9,8 +9,11 @@
 #include <QMenu>
 #include <QMessageBox>
 #include <QMimeData>
+#include <QPushButton>
+#include <QScreen>
 #include <QSettings>
 #include <QStandardPaths>
+#include <QTimer>
 #include <QVBoxLayout>
 
 #include "core/document/write_file.h"
@@ -54,16 +57,13 @@ MainWindow::MainWindow(const QPalette& system_palette, QWidget* parent)
   connect(start_, &StartPage::example_chosen, this, &MainWindow::open_study);
   connect(start_, &StartPage::file_chosen, this, &MainWindow::open_file);
   connect(start_, &StartPage::open_asked, this, &MainWindow::ask_open);
-  connect(start_, &StartPage::restore_chosen, this, [this](const QString& file) {
-    try {
-      const Study study = read_study(file.toStdString());
-      open_study(study);
+  connect(start_, &StartPage::forget_chosen, this, [this] {
+    for (const QString& file : StudyDocument::left_behind(autosave_folder())) {
       QFile::remove(file);
-      show_recent();
-    } catch (const Error& error) {
-      bar_->warn(QString::fromUtf8(error.what()));
     }
+    show_recent();
   });
+  connect(start_, &StartPage::restore_chosen, this, &MainWindow::restore_study);
   connect(docks_.plans, &PlansDock::run_asked, this, [this] {
     raise_dock(docks_.runs->name());
     docks_.runs->start_selected();
@@ -81,12 +81,18 @@ MainWindow::MainWindow(const QPalette& system_palette, QWidget* parent)
       }
     }
   });
+  connect(&session_.document(), &StudyDocument::autosave_failed, this, [this](const QString& why) {
+    bar_->warn(tr("Changes aren't autosaved, so a crash would lose them; save the study by hand.\n%1").arg(why));
+  });
   session_.document().set_autosave_folder(autosave_folder());
-  resize(kFirstSize);
-  first_state_ = saveState();
-  restore();
+  constexpr QSize kFrame(20, 60);  // of the window manager's
+  const QScreen* here = screen();
+  resize(here == nullptr ? kFirstSize : kFirstSize.boundedTo(here->availableSize() - kFrame));
+  restore_geometry();
+  restore_docks();
   show_recent();
-  show_start();
+  show_docks(false);
+  show_title();
 }
 
 MainWindow::~MainWindow() {
@@ -132,7 +138,18 @@ void MainWindow::arrange() {
   for (QDockWidget* dock : first) {
     dock->raise();
   }
-  resizeDocks({first[0]}, {kInputsWidth}, Qt::Horizontal);
+  size_docks();
+  // Docks that have just come are laid out by the next event only.
+  QTimer::singleShot(0, this, &MainWindow::size_docks);
+}
+
+void MainWindow::size_docks() {
+  QDockWidget* first[3] = {nullptr, nullptr, nullptr};
+  for (std::size_t i = docks_.views.size(); i-- > 0;) {
+    first[static_cast<std::size_t>(docks_.views[i].place)] = dock_widgets_[i];
+  }
+  // Of both areas: with nothing between them they'd share the width evenly.
+  resizeDocks({first[0], first[1]}, {kInputsWidth, width() - kInputsWidth}, Qt::Horizontal);
   constexpr double kTopShare = 0.4;
   const int top = static_cast<int>(kTopShare * height());
   resizeDocks({first[1], first[2]}, {top, height() - top}, Qt::Vertical);
@@ -177,6 +194,7 @@ void MainWindow::show_docks(bool shown) {
 }
 
 void MainWindow::show_start() {
+  remember_docks();
   show_docks(false);
   show_title();
 }
@@ -185,48 +203,89 @@ bool MainWindow::shows_start() const { return !centralWidget()->isHidden(); }
 
 QString MainWindow::message() const { return bar_->text(); }
 
-void MainWindow::open_study(const Study& study) {
-  if (!may_replace()) {
-    return;
+bool MainWindow::open_study(const Study& study) {
+  if (!may_replace() || !may_end_runs()) {
+    return false;
   }
   if (shows_start()) {
     show_docks(true);
-    restore();
+    restore_docks();
   }
   bar_->clear();
   session_.document().replace(study, {});
-  session_.document().undo_stack().setClean();
+  return true;
+}
+
+// Nothing has saved it yet: it stays as changed as it was, under this process's own autosave.
+void MainWindow::restore_study(const QString& autosave) {
+  try {
+    if (open_study(read_study(autosave.toStdString()))) {
+      session_.document().mark_unsaved();
+      open_runs();
+      QFile::remove(autosave);
+      show_recent();
+    }
+  } catch (const Error& error) {
+    bar_->warn(QString::fromUtf8(error.what()));
+  }
 }
 
 void MainWindow::open_file(const QString& file) {
   try {
-    const bool study = kind_of_file(file.toStdString()) == FileKind::kStudy;
-    if (study && !may_replace()) {
+    const FileKind kind = kind_of_file(file.toStdString());
+    const bool study = kind == FileKind::kStudy;
+    if (study && (!may_replace() || !may_end_runs())) {
       return;
     }
     const bool begins = shows_start();
     if (begins && !study) {
       session_.document().replace(Study(), {});
     }
-    bar_->say(import_file(file, session_));
+    const QString done = import_file(file, session_);
     if (begins) {
       show_docks(true);
-      restore();
+      restore_docks();
+    }
+    bar_->say(done);
+    if (kind == FileKind::kRun) {
+      raise_dock(docks_.runs->name());
     }
     if (study) {
       remember_file(QFileInfo(file).absoluteFilePath());
-      for (const std::string& run : session_.document().study().runs) {
-        std::error_code ignored;
-        if (std::filesystem::exists(run, ignored)) {
-          session_.runs().open(QString::fromStdString(run));
-        }
-      }
+      open_runs();
     }
   } catch (const Error& error) {
     bar_->warn(QString::fromUtf8(error.what()));
   } catch (const std::exception& failure) {  // a library's: memory, the file system
     bar_->warn(QString::fromUtf8(failure.what()));
   }
+}
+
+// The study's, as far as they are there and can be read.
+void MainWindow::open_runs() {
+  for (const std::string& run : session_.document().study().runs) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(run, ignored)) {
+      continue;
+    }
+    try {
+      session_.runs().open(QString::fromStdString(run));
+    } catch (const Error& error) {
+      bar_->warn(QString::fromUtf8(error.what()));
+    }
+  }
+}
+
+bool MainWindow::may_end_runs() {
+  if (!session_.runs().any_running()) {
+    return true;
+  }
+  QMessageBox box(QMessageBox::Question, tr("Trainyard"),
+                  tr("A run is at work, and this ends it. Its folder keeps what it has so far."), QMessageBox::Cancel,
+                  this);
+  const QPushButton* end = box.addButton(tr("End the run"), QMessageBox::AcceptRole);
+  box.exec();
+  return box.clickedButton() == end;
 }
 
 bool MainWindow::may_replace() {
@@ -258,32 +317,30 @@ void MainWindow::dropEvent(QDropEvent* event) {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-  if (session_.runs().any_running()) {
-    QMessageBox box(QMessageBox::Question, tr("Trainyard"), tr("A run is at work; closing ends it. Close?"),
-                    QMessageBox::Close | QMessageBox::Cancel, this);
-    if (box.exec() != QMessageBox::Close) {
-      event->ignore();
-      return;
-    }
-  }
-  if (!may_replace()) {
+  if (!may_replace() || !may_end_runs()) {
     event->ignore();
     return;
   }
-  if (!shows_start()) {
-    QSettings settings;
-    settings.setValue(QStringLiteral("window/geometry"), saveGeometry());
-    settings.setValue(QStringLiteral("window/state"), saveState());
-  }
+  QSettings().setValue(QStringLiteral("window/geometry"), saveGeometry());
+  remember_docks();
   session_.document().remove_autosave();
   session_.jobs().cancel_all();
   event->accept();
 }
 
-void MainWindow::restore() {
-  const QSettings settings;
-  restoreGeometry(settings.value(QStringLiteral("window/geometry")).toByteArray());
-  if (!restoreState(settings.value(QStringLiteral("window/state")).toByteArray())) {
+void MainWindow::restore_geometry() {
+  restoreGeometry(QSettings().value(QStringLiteral("window/geometry")).toByteArray());
+}
+
+// They are hidden on the start page: what they are like there is nothing to keep.
+void MainWindow::remember_docks() {
+  if (!shows_start()) {
+    QSettings().setValue(QStringLiteral("window/state"), saveState());
+  }
+}
+
+void MainWindow::restore_docks() {
+  if (!restoreState(QSettings().value(QStringLiteral("window/state")).toByteArray())) {
     arrange();
   }
   Q_EMIT bar_->shown(!bar_->text().isEmpty());  // not as it was when the state was saved

@@ -35,7 +35,7 @@ class MainWindow : public QMainWindow {
 
   // What went wrong is shown in the window, never thrown.
   void open_file(const QString& file);
-  void open_study(const Study& study);  // an example, or what a crash left
+  bool open_study(const Study& study);  // an example, or what a crash left; false: a person didn't want to
   void show_start();
   bool shows_start() const;
   QString message() const;  // what the bar below the menus says; empty: nothing
@@ -57,18 +57,25 @@ class MainWindow : public QMainWindow {
  private:
   void place_docks();
   void arrange();  // as they come
+  void size_docks();
   void make_menus();
   void make_file_menu();
   void make_edit_menu();
   void make_view_menu();
   void make_help_menu();
   void make_status();
-  void restore();
+  void restore_geometry();
+  void restore_docks();
+  void remember_docks();
+  void restore_study(const QString& autosave);
+  void open_runs();
   void remember_file(const QString& file);
   void show_recent();
   void ask_open();
   bool save_as();
-  bool may_replace();  // asks where there are changes
+  bool may_replace();    // asks where there are changes
+  bool may_end_runs();   // asks where one is at work
+  bool may_overwrite();  // asks where somebody else has written the study's file
   void ask_export(ExportKind kind);
   void ask_save_plan();
   void show_title();
@@ -87,7 +94,6 @@ class MainWindow : public QMainWindow {
   QLabel* status_ = nullptr;
   QProgressBar* progress_ = nullptr;
   View* last_view_ = nullptr;
-  QByteArray first_state_;
 };
 
 }  // namespace trainyard::gui

@@ -9,6 +9,7 @@
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QProgressBar>
+#include <QPushButton>
 #include <QSettings>
 #include <QStandardPaths>
 #include <QStatusBar>
@@ -59,6 +60,7 @@ void MainWindow::make_file_menu() {
   menu->addAction(tr("&Start page"), this, [this] {
     if (may_replace()) {
       session_.document().undo_stack().setClean();
+      session_.document().remove_autosave();
       show_recent();
       show_start();
     }
@@ -163,8 +165,11 @@ void MainWindow::make_status() {
 
 void MainWindow::show_status() {
   const std::vector<JobInfo>& jobs = session_.jobs().jobs();
-  const auto running =
-      std::find_if(jobs.rbegin(), jobs.rend(), [](const JobInfo& job) { return job.state == JobState::kRunning; });
+  // The search rather than what views ask for beside it: the newest that knows how far it is, else the newest of all.
+  const auto runs = [](const JobInfo& job) { return job.state == JobState::kRunning; };
+  const auto measured = std::find_if(jobs.rbegin(), jobs.rend(),
+                                     [&](const JobInfo& job) { return runs(job) && job.fraction.has_value(); });
+  const auto running = measured != jobs.rend() ? measured : std::find_if(jobs.rbegin(), jobs.rend(), runs);
   progress_->setVisible(running != jobs.rend());
   if (running == jobs.rend()) {
     status_->clear();
@@ -222,6 +227,9 @@ bool MainWindow::save() {
   if (file.isEmpty()) {
     return save_as();
   }
+  if (!may_overwrite()) {
+    return false;
+  }
   try {
     session_.document().save_to(file);
     bar_->say(tr("Saved %1").arg(file));
@@ -231,6 +239,21 @@ bool MainWindow::save() {
     bar_->warn(QString::fromUtf8(error.what()));
     return false;
   }
+}
+
+bool MainWindow::may_overwrite() {
+  const StudyDocument& document = session_.document();
+  if (!document.changed_on_disk()) {
+    return true;
+  }
+  QMessageBox box(QMessageBox::Warning, tr("Trainyard"),
+                  tr("%1 was changed by another program or window since it was opened here. Saving replaces those "
+                     "changes; “Save the study as…” keeps both.")
+                      .arg(document.file()),
+                  QMessageBox::Cancel, this);
+  const QPushButton* replace = box.addButton(tr("Replace them"), QMessageBox::DestructiveRole);
+  box.exec();
+  return box.clickedButton() == replace;
 }
 
 bool MainWindow::save_as() {

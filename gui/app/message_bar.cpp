@@ -46,6 +46,20 @@ void MessageBar::show_text(const QString& text, bool bad) {
   label_->setText(text);
   setAccessibleDescription(text);
   Q_EMIT shown(true);
+  fit_height();
+}
+
+void MessageBar::resizeEvent(QResizeEvent* event) {
+  QFrame::resizeEvent(event);
+  fit_height();
+}
+
+// As high as its lines need at the width that it has; a toolbar asks for the height at some other width.
+void MessageBar::fit_height() {
+  const int needed = layout()->heightForWidth(width());
+  if (needed > 0 && needed != height()) {
+    setFixedHeight(needed);
+  }
 }
 
 }  // namespace trainyard::gui

@@ -20,8 +20,12 @@ class MessageBar : public QFrame {
  Q_SIGNALS:
   void shown(bool yes);
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
   void show_text(const QString& text, bool bad);
+  void fit_height();
 
   QLabel* mark_;
   QLabel* label_;

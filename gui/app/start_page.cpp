@@ -125,6 +125,12 @@ void StartPage::fill(QWidget* list, const QStringList& files, bool restore) {
     });
     list->layout()->addWidget(button);
   }
+  if (restore) {
+    auto* forget = new QPushButton(files.size() == 1 ? tr("Throw it away") : tr("Throw these away"));
+    forget->setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Fixed);
+    connect(forget, &QPushButton::clicked, this, &StartPage::forget_chosen);
+    list->layout()->addWidget(forget);
+  }
 }
 
 }  // namespace trainyard::gui

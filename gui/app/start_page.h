@@ -23,6 +23,7 @@ class StartPage : public QWidget {
   void example_chosen(const trainyard::gui::Study& study);
   void file_chosen(const QString& file);
   void restore_chosen(const QString& file);
+  void forget_chosen();  // all that a crash has left
   void open_asked();
 
  private:

@@ -30,6 +30,7 @@ ViewFrame::ViewFrame(View* view, QWidget* parent) : QWidget(parent), view_(view)
   table_->setModel(view->table());
   table_->setAccessibleName(tr("%1 as a table").arg(view->title()));
   table_->setWordWrap(false);
+  connect(table_, &QTableView::activated, this, [this](const QModelIndex& index) { view_->activate_row(index.row()); });
   table_->verticalHeader()->hide();
   table_->setSelectionBehavior(QAbstractItemView::SelectRows);
   table_->hide();
@@ -38,7 +39,6 @@ ViewFrame::ViewFrame(View* view, QWidget* parent) : QWidget(parent), view_(view)
   line->setContentsMargins(4, 0, 4, 2);
   button_ = new QToolButton;
   button_->setCheckable(true);
-  button_->setAutoRaise(true);
   button_->setText(tr("As a table"));
   button_->setToolTip(tr("The same numbers as a table"));
   line->addStretch(1);

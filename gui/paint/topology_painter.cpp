@@ -9,6 +9,7 @@
 
 #include "core/units/format_quantity.h"
 #include "gui/paint/hatch.h"
+#include "gui/paint/label_places.h"
 
 namespace trainyard::gui {
 
@@ -54,28 +55,28 @@ void draw_lines(QPainter& painter, const TopologyFrame& frame, const Lines& line
   }
 }
 
+// The fullest of its links.
+double load_of(const TopologyFrame& frame, const Trunk& trunk) {
+  double busy = 0.0;
+  for (const LinkId link : trunk.links) {
+    busy = std::max(busy, static_cast<double>(frame.links->of(link)));
+  }
+  return busy;
+}
+
 void draw_trunks(QPainter& painter, const TopologyFrame& frame) {
   painter.setRenderHint(QPainter::Antialiasing, true);
-  const QFontMetricsF metrics(frame.font);
   for (const Trunk& trunk : frame.picture->trunks()) {
     const QPointF a = pixel(frame, trunk.begin);
     const QPointF b = pixel(frame, trunk.end);
     if (!seen(frame, a, b)) {
       continue;
     }
-    double busy = 0.0;
-    for (const LinkId link : trunk.links) {
-      busy = std::max(busy, static_cast<double>(frame.links->of(link)));
-    }
+    const double busy = load_of(frame, trunk);
     QPen pen(load_colour(frame, busy), frame.links->known() ? 1.0 + 1.6 * load_width(busy) : 2.0);
     pen.setCapStyle(Qt::FlatCap);
     painter.setPen(pen);
     painter.drawLine(a, b);
-    if (frame.links->known() && trunk.from == kAbove && std::abs(b.y() - a.y()) > 16.0) {
-      painter.setPen(frame.theme.text);
-      const QString text = QStringLiteral("%1 %").arg(std::lround(100.0 * busy));
-      painter.drawText(QPointF((a.x() + b.x()) / 2.0 + 8.0, (a.y() + b.y()) / 2.0 + metrics.ascent() / 2.0), text);
-    }
   }
   painter.setRenderHint(QPainter::Antialiasing, false);
 }
@@ -277,13 +278,6 @@ void draw_pod(QPainter& painter, const TopologyFrame& frame, std::size_t index, 
   painter.setPen(QPen(frame.theme.axis, 1.0));
   painter.setBrush(Qt::NoBrush);
   painter.drawRect(area);
-  if (area.width() > kNameFrom) {
-    const QFontMetricsF metrics(frame.font);
-    painter.setPen(frame.theme.text);
-    // Above the frame where the name's band is too low for text.
-    painter.drawText(QPointF(area.left() + 3.0, area.top() + metrics.ascent() + 1.0),
-                     metrics.elidedText(QString::fromStdString(pod.name), Qt::ElideRight, area.width() - 6.0));
-  }
 }
 
 void draw_devices(QPainter& painter, const TopologyFrame& frame, const SwitchLoads& loads) {
@@ -366,24 +360,124 @@ void draw_selection(QPainter& painter, const TopologyFrame& frame) {
   }
 }
 
-void draw_tier_names(QPainter& painter, const TopologyFrame& frame) {
-  std::map<VertexKind, std::size_t> tiers;
-  std::map<VertexKind, VertexId> first;
+using Tiers = std::map<VertexKind, std::vector<VertexId>>;
+
+Tiers tiers_of(const TopologyFrame& frame) {
+  Tiers tiers;
   for (const VertexId id : frame.picture->above()) {
-    ++tiers[frame.cluster->vertex(id).kind];
-    first.try_emplace(frame.cluster->vertex(id).kind, id);
+    tiers[frame.cluster->vertex(id).kind].push_back(id);
   }
-  const QFontMetricsF metrics(frame.font);
-  for (const auto& [kind, count] : tiers) {
-    const QRectF box = pixels(frame, *frame.picture->rect(first.at(kind)));
-    const QString text = QStringLiteral("%1 × %2").arg(count).arg(QString::fromStdString(std::string(to_string(kind))));
-    const QRectF room(std::max(box.left(), 4.0), box.top() - metrics.height() - 2.0,
-                      metrics.horizontalAdvance(text) + 6.0, metrics.height());
-    painter.fillRect(room, frame.theme.background);
-    painter.setPen(frame.theme.muted);
-    painter.drawText(room, Qt::AlignCenter, text);
-  }
+  return tiers;
 }
+
+QRectF strip_of(const TopologyFrame& frame, const std::vector<VertexId>& switches) {
+  return pixels(frame, frame.picture->rect(switches.front())->united(*frame.picture->rect(switches.back())));
+}
+
+// Names of pods, of the tiers above them, and loads of trunks: where they lie on nothing else, otherwise not at all.
+class Labels {
+ public:
+  Labels(QPainter& painter, const TopologyFrame& frame)
+      : painter_(painter), frame_(frame), metrics_(frame.font), places_(window(frame)) {}
+
+  void draw() {
+    const Tiers tiers = tiers_of(frame_);
+    for (const PodPicture& pod : frame_.picture->pods()) {
+      places_.take(pixels(frame_, pod.frame));
+    }
+    for (const auto& [kind, switches] : tiers) {
+      places_.take(strip_of(frame_, switches));
+    }
+    for (const PodPicture& pod : frame_.picture->pods()) {
+      name_pod(pod);
+    }
+    for (const Trunk& trunk : frame_.picture->trunks()) {
+      take_line(trunk);
+    }
+    for (const auto& [kind, switches] : tiers) {
+      name_tier(kind, switches);
+    }
+    for (const Trunk& trunk : frame_.picture->trunks()) {
+      write_load(trunk);
+    }
+  }
+
+ private:
+  // In the frame's band for it, or where that is too low beyond the frame.
+  void name_pod(const PodPicture& pod) {
+    const QRectF area = pixels(frame_, pod.frame);
+    if (area.width() < kNameFrom || !area.intersects(window(frame_))) {
+      return;
+    }
+    constexpr double kLeft = 3.0;
+    const QString name =
+        metrics_.elidedText(QString::fromStdString(pod.name), Qt::ElideRight, area.width() - 2.0 * kLeft);
+    const QSizeF size(metrics_.horizontalAdvance(name) + 1.0, metrics_.height());
+    double below = pod.lattice.top();
+    for (const std::vector<VertexId>* strip : {&pod.leaves, &pod.spines}) {
+      below = strip->empty() ? below : std::min(below, frame_.picture->rect(strip->front())->top());
+    }
+    const double room = (below - pod.frame.top()) * frame_.view.scale;
+    if (room >= size.height()) {
+      write(QRectF(area.topLeft() + QPointF(kLeft, 1.0), size), name, frame_.theme.text);
+    } else if (const auto place = places_.place({QRectF(area.topLeft() + QPointF(0.0, -size.height()), size),
+                                                 QRectF(area.bottomLeft() + QPointF(0.0, 1.0), size)})) {
+      write(*place, name, frame_.theme.text);
+    }
+  }
+
+  // No label lies on a trunk that stands upright; slanted ones are many and labels beside them rare.
+  void take_line(const Trunk& trunk) {
+    const QPointF a = pixel(frame_, trunk.begin);
+    const QPointF b = pixel(frame_, trunk.end);
+    if (a.x() == b.x()) {
+      constexpr double kHalfWidth = 3.0;
+      places_.take(QRectF(a, b).normalized().adjusted(-kHalfWidth, 0.0, kHalfWidth, 0.0));
+    }
+  }
+
+  void name_tier(VertexKind kind, const std::vector<VertexId>& switches) {
+    const QRectF strip = strip_of(frame_, switches);
+    const QString text =
+        QStringLiteral("%1 × %2").arg(switches.size()).arg(QString::fromStdString(std::string(to_string(kind))));
+    const QSizeF size(metrics_.horizontalAdvance(text) + 1.0, metrics_.height());
+    constexpr double kGap = 6.0;
+    const double left = std::max(strip.left(), kGap);
+    const double middle = strip.center().y() - size.height() / 2.0;
+    if (const auto place = places_.place(
+            {QRectF(QPointF(left, strip.top() - size.height() - 1.0), size),
+             QRectF(QPointF(strip.left() - size.width() - kGap, middle), size),
+             QRectF(QPointF(strip.right() + kGap, middle), size), QRectF(QPointF(left, strip.bottom() + 1.0), size),
+             QRectF(QPointF(strip.right() - size.width(), strip.top() - size.height() - 1.0), size)})) {
+      write(*place, text, frame_.theme.muted);
+    }
+  }
+
+  void write_load(const Trunk& trunk) {
+    if (!frame_.links->known() || trunk.from != kAbove) {
+      return;
+    }
+    const QPointF middle = (pixel(frame_, trunk.begin) + pixel(frame_, trunk.end)) / 2.0;
+    const QString text = QStringLiteral("%1 %").arg(std::lround(100.0 * load_of(frame_, trunk)));
+    const QSizeF size(metrics_.horizontalAdvance(text) + 1.0, metrics_.height());
+    constexpr double kGap = 8.0;
+    const double top = middle.y() - size.height() / 2.0;
+    if (const auto place = places_.place({QRectF(QPointF(middle.x() + kGap, top), size),
+                                          QRectF(QPointF(middle.x() - kGap - size.width(), top), size)})) {
+      write(*place, text, frame_.theme.text);
+    }
+  }
+
+  void write(const QRectF& place, const QString& text, const QColor& colour) {
+    painter_.setPen(colour);
+    painter_.drawText(place, Qt::AlignLeft | Qt::AlignVCenter | Qt::TextDontClip, text);
+  }
+
+  QPainter& painter_;
+  const TopologyFrame& frame_;
+  QFontMetricsF metrics_;
+  LabelPlaces places_;
+};
 
 }  // namespace
 
@@ -457,15 +551,11 @@ void paint_topology(QPainter& painter, const TopologyFrame& frame) {
   for (std::size_t pod = 0; pod < frame.picture->pods().size(); ++pod) {
     draw_pod(painter, frame, pod, loads);
   }
-  std::map<VertexKind, std::vector<VertexId>> tiers;
-  for (const VertexId id : frame.picture->above()) {
-    tiers[frame.cluster->vertex(id).kind].push_back(id);
-  }
-  for (const auto& [kind, switches] : tiers) {
+  for (const auto& [kind, switches] : tiers_of(frame)) {
     draw_strip(painter, frame, switches, loads);
   }
-  draw_tier_names(painter, frame);
   draw_single_links(painter, frame);
+  Labels(painter, frame).draw();
   draw_selection(painter, frame);
 }
 

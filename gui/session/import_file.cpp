@@ -9,6 +9,7 @@
 
 #include "core/cluster/builder.h"
 #include "core/document/content_hash.h"
+#include "core/document/json_document.h"
 #include "core/document/read_file.h"
 #include "core/document/write_file.h"
 #include "core/error.h"
@@ -53,6 +54,16 @@ FileKind kind_of_document(const std::string& name, const std::string& path) {
   if (name == "topology") {
     return FileKind::kTopology;
   }
+  if (name == "trace") {
+    std::error_code ignored;
+    if (fs::exists(fs::path(path).parent_path() / "record.jsonl", ignored)) {
+      return FileKind::kRun;
+    }
+    throw Error(
+        "a trace without its run", path,
+        "open the run's folder, which has plan.json and record.jsonl beside it; or `trainyard trace FILE --chrome "
+        "OUT` and ui.perfetto.dev");
+  }
   throw Error("a document of kind \"" + name + "\", which no study takes", path, kKnown);
 }
 
@@ -60,6 +71,13 @@ bool is_record(const std::string& text) {
   const std::string first = text.substr(0, text.find('\n'));
   const nlohmann::json line = nlohmann::json::parse(first, nullptr, false);
   return line.is_object() && line.contains("record");
+}
+
+// Of a run: its folder where the file is the trace in it.
+std::string run_of(const std::string& file) {
+  std::error_code ignored;
+  return fs::is_directory(file, ignored) || is_record(read_text_file(file)) ? file
+                                                                            : fs::path(file).parent_path().string();
 }
 
 // The model of a plan, as a config.json that the study can name.
@@ -124,6 +142,10 @@ FileKind kind_of_file(const std::string& path) {
   if (static_cast<int>(kind) < kTopologyKinds) {
     return FileKind::kTopology;
   }
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (json.is_discarded() && first != std::string::npos && text[first] == '{') {
+    static_cast<void>(parse_json(text, path));  // throws, and says where it is cut off or wrong
+  }
   throw Error(kind == TopologyKind::kUnknown ? "a file of no kind that is known here"
                                              : "that is " + std::string(to_string(kind)) + ", which no study takes",
               path, kKnown);
@@ -174,7 +196,7 @@ QString import_file(const QString& path, Session& session) {
       return QObject::tr("Plan: %1, starred in the table").arg(QString::fromStdString(layout_text(plan.layout)));
     }
     case FileKind::kRun: {
-      const int index = session.runs().open(QString::fromStdString(file));
+      const int index = session.runs().open(QString::fromStdString(run_of(file)));
       const std::string folder = session.runs().runs()[static_cast<std::size_t>(index)].folder.toStdString();
       document.edit(Field::kMarks, QObject::tr("open a run"), [&](Study& study) {
         if (std::ranges::find(study.runs, folder) == study.runs.end()) {

@@ -21,8 +21,14 @@ Session::Session(QObject* parent)
       search_(document_, results_, analysis_, jobs_) {
   connect(&results_, &Results::plans_about_to_change, this, &Session::remember_selection);
   connect(&results_, &Results::plans_changed, this, &Session::restore_selection);
+  connect(&selection_, &Selection::plan_changed, this, [this] {
+    if (!restoring_) {
+      plan_ = text_at(results_, selection_.plan());
+    }
+  });
   connect(&document_, &StudyDocument::replaced, this, [this] {
     plan_.clear();
+    shown_.clear();
     plan_a_.clear();
     plan_b_.clear();
     selection_.select_plan(std::nullopt);
@@ -68,7 +74,7 @@ void Session::remember_selection() {
       text = text_at(results_, index);
     }
   };
-  keep(plan_, selection_.plan());
+  keep(shown_, selection_.plan());
   keep(plan_a_, selection_.plan_a());
   keep(plan_b_, selection_.plan_b());
 }
@@ -78,15 +84,25 @@ void Session::restore_selection() {
     return text.empty() ? std::optional<int>() : results_.find(text);
   };
   const std::optional<int> before = selection_.plan();
+  // The best, until a person picks another. While a search goes on, the first best stays: each change of it would be
+  // simulated. What was picked may come yet.
+  const bool ended = results_.summary().finished || results_.summary().stopped;
   std::optional<int> plan = place(plan_);
-  if (!plan && !results_.plans().empty() && results_.plans().front().feasible()) {
-    plan = 0;  // the best, until the person picks another
+  if (!plan && ended) {
+    plan_.clear();
+  } else if (!plan) {
+    plan = place(shown_);
   }
+  if (!plan && !results_.plans().empty() && results_.plans().front().feasible()) {
+    plan = 0;
+  }
+  restoring_ = true;
   selection_.compare(place(plan_a_), place(plan_b_));
   if (plan == before) {
     Q_EMIT selection_.plan_changed();  // the same place, perhaps another plan
   }
   selection_.select_plan(plan);
+  restoring_ = false;
 }
 
 }  // namespace trainyard::gui

@@ -50,7 +50,9 @@ class Session : public QObject {
   ReliabilityStudies reliability_;
   Search search_;
   RunList runs_;
-  std::string plan_, plan_a_, plan_b_;  // selected, as text, while plans change
+  std::string plan_;                     // that a person selected, as text; empty: the best is shown
+  std::string shown_, plan_a_, plan_b_;  // selected, as text, while plans change
+  bool restoring_ = false;
 };
 
 }  // namespace trainyard::gui

@@ -5,6 +5,7 @@
 #include <QCoreApplication>
 #include <QDir>
 #include <QFile>
+#include <QFileInfo>
 #include <QUndoCommand>
 #include <cerrno>
 #include <utility>
@@ -16,6 +17,7 @@ namespace trainyard::gui {
 namespace {
 
 constexpr int kAutosaveMilliseconds = 2000;
+constexpr int kRetryMilliseconds = 30'000;
 
 bool lives(qint64 process) { return ::kill(static_cast<pid_t>(process), 0) == 0 || errno == EPERM; }
 
@@ -51,7 +53,6 @@ class StudyDocument::Edit : public QUndoCommand {
 
 StudyDocument::StudyDocument(QObject* parent) : QObject(parent) {
   autosave_timer_.setSingleShot(true);
-  autosave_timer_.setInterval(kAutosaveMilliseconds);
   connect(&autosave_timer_, &QTimer::timeout, this, &StudyDocument::autosave_now);
 }
 
@@ -69,7 +70,7 @@ void StudyDocument::set(const Study& study) {
   const bool same = same_question(study_, study);
   study_ = study;
   if (!autosave_.isEmpty()) {
-    autosave_timer_.start();
+    autosave_timer_.start(kAutosaveMilliseconds);
   }
   Q_EMIT study_changed();
   if (!same) {
@@ -79,7 +80,10 @@ void StudyDocument::set(const Study& study) {
 
 void StudyDocument::replace(const Study& study, const QString& file) {
   undo_.clear();
+  undo_.setClean();
+  remove_autosave();
   study_ = study;
+  saved_ = study;
   file_ = file;
   Q_EMIT replaced();
   Q_EMIT file_changed();
@@ -91,16 +95,34 @@ void StudyDocument::open(const QString& file) { replace(read_study(file.toStdStr
 
 void StudyDocument::save_to(const QString& file) {
   write_study(study_, file.toStdString());
+  saved_ = study_;
   file_ = file;
   undo_.setClean();
   remove_autosave();
   Q_EMIT file_changed();
 }
 
+bool StudyDocument::changed_on_disk() const {
+  if (file_.isEmpty() || !QFile::exists(file_)) {
+    return false;
+  }
+  try {
+    return read_study(file_.toStdString()) != saved_;
+  } catch (const Error&) {
+    return true;  // no study any more, or not readable
+  }
+}
+
+void StudyDocument::mark_unsaved() {
+  undo_.resetClean();
+  autosave_now();
+  Q_EMIT study_changed();
+}
+
 void StudyDocument::set_autosave_folder(const QString& folder) {
   remove_autosave();
   autosave_.clear();
-  if (!folder.isEmpty() && QDir().mkpath(folder)) {
+  if (!folder.isEmpty()) {
     autosave_ =
         QDir(folder).absoluteFilePath(QStringLiteral("autosave-%1.study.json").arg(QCoreApplication::applicationPid()));
   }
@@ -111,9 +133,14 @@ void StudyDocument::autosave_now() {
     return;
   }
   try {
+    QDir().mkpath(QFileInfo(autosave_).absolutePath());
     write_study(study_, autosave_.toStdString());
-  } catch (const Error&) {
-    autosave_timer_.start();  // a full disk may have room later; saving by hand says what is wrong
+    autosave_fails_ = false;
+  } catch (const Error& error) {
+    autosave_timer_.start(kRetryMilliseconds);  // a full disk may have room later
+    if (!std::exchange(autosave_fails_, true)) {
+      Q_EMIT autosave_failed(QString::fromUtf8(error.what()));
+    }
   }
 }
 

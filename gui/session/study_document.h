@@ -32,6 +32,10 @@ class StudyDocument : public QObject {
   void replace(const Study& study, const QString& file);
   void open(const QString& file);     // throws Error
   void save_to(const QString& file);  // throws Error
+  // Whether somebody else has written the file since it was opened or saved here.
+  bool changed_on_disk() const;
+  // As after an edit: to be saved, and autosaved at once. What a crash left is.
+  void mark_unsaved();
 
   void set_autosave_folder(const QString& folder);  // empty: none
   void autosave_now();
@@ -44,6 +48,7 @@ class StudyDocument : public QObject {
   void study_changed();   // anything
   void replaced();        // a whole other study
   void file_changed();
+  void autosave_failed(const QString& why);  // the first of several failures; goes on trying
 
  private:
   class Edit;
@@ -52,8 +57,10 @@ class StudyDocument : public QObject {
 
   Study study_;
   QUndoStack undo_;
+  Study saved_;  // as file_ had it last
   QString file_;
   QString autosave_;
+  bool autosave_fails_ = false;
   QTimer autosave_timer_;
 };
 

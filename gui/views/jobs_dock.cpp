@@ -62,7 +62,7 @@ JobsDock::JobsDock(Session& session, QWidget* parent)
   view_->setShowGrid(false);
   view_->setWordWrap(false);
   const int letter = view_->fontMetrics().averageCharWidth();
-  view_->setColumnWidth(JobsModel::kTitle, 34 * letter);
+  view_->setColumnWidth(JobsModel::kTitle, 60 * letter);
   view_->setColumnWidth(JobsModel::kProgress, 14 * letter);
   view_->setColumnWidth(JobsModel::kTime, 22 * letter);
   view_->horizontalHeader()->setStretchLastSection(true);

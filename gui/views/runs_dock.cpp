@@ -275,6 +275,7 @@ void RunsDock::show_run() {
         tr("No run yet. Select a plan for this machine and press “Run the selected plan”, or open "
            "record.jsonl of a run from elsewhere.");
     summary_->setText({});
+    summary_->hide();
     loss_->set_plot({});
     time_->set_plot({});
     loss_->set_empty_text(none);
@@ -298,6 +299,7 @@ void RunsDock::show_run() {
     text += QStringLiteral("\n") + run.message;
   }
   summary_->setText(text);
+  summary_->show();
   plot(run);
 }
 

@@ -10,7 +10,7 @@
 
 #include "core/document/write_file.h"
 #include "core/error.h"
-#include "core/plan/trace.h"
+#include "core/plan/chrome_trace.h"
 #include "gui/paint/chart_export.h"
 #include "gui/paint/slice_text.h"
 
@@ -225,17 +225,17 @@ void TimelineView::update_totals() {
                       QString::fromStdString(time_text(static_cast<double>(of(kinds[i])))),
                       percent(of(kinds[i]), total));
   }
-  say(tr("%1 of %2, %3 in %4: %5")
+  const int shown = totals_.rowCount();
+  say(tr("%1: %2 of the step, %3, in which %4 of work: %5")
           .arg(area ? tr("Area") : tr("In view"),
                QString::fromStdString(time_text(static_cast<double>(totals_.span()))),
-               tr("%n row(s)", nullptr, totals_.rowCount()),
-               tr("work of %1").arg(QString::fromStdString(time_text(static_cast<double>(total)))),
+               shown == 1 ? tr("1 row") : tr("%1 rows").arg(shown),
+               QString::fromStdString(time_text(static_cast<double>(total))),
                parts.isEmpty() ? tr("nothing at work") : parts.join(QStringLiteral(", "))));
 }
 
 void TimelineView::update_found() {
-  found_->setText(search_->text().trimmed().isEmpty() ? QString()
-                                                      : tr("%n found", nullptr, static_cast<int>(timeline_->found())));
+  found_->setText(search_->text().trimmed().isEmpty() ? QString() : tr("%1 found").arg(timeline_->found()));
 }
 
 void TimelineView::write_selection() {
@@ -314,8 +314,9 @@ void TimelineView::export_chrome_trace(const QString& file) {
   if (source.empty()) {
     throw Error("nothing to write", "timeline", "select a plan, and wait for its simulation");
   }
-  // One trace a file, as Perfetto has ranks as processes: the measured one where there is one.
-  write_file(file.toStdString(), to_chrome_json(source.measured ? *source.measured : *source.predicted));
+  write_file(file.toStdString(), source.predicted && source.measured
+                                     ? to_chrome_json(*source.predicted, *source.measured)
+                                     : to_chrome_json(source.measured ? *source.measured : *source.predicted));
 }
 
 }  // namespace trainyard::gui

@@ -22,8 +22,9 @@ constexpr double kZoomStep = 1.4;
 constexpr double kPanStep = 0.15;
 constexpr double kLowestRow = 3.0;
 constexpr double kHighestRow = 80.0;
-constexpr double kReach = 3.0;  // pixels beside a slice that still hit it
-constexpr int kDragFrom = 4;    // pixels
+constexpr double kReach = 3.0;         // pixels beside a slice that still hit it
+constexpr int kDragFrom = 4;           // pixels
+constexpr double kGutterMarks = 44.0;  // left of names, and the marks to the right of them
 
 }  // namespace
 
@@ -33,8 +34,9 @@ TimelineWidget::TimelineWidget(QWidget* parent)
   setFrameShape(QFrame::NoFrame);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   setAccessibleName(tr("Timeline of one step"));
-  setAccessibleDescription(
-      tr("W and S zoom, A and D pan, F fits the selection, 0 fits all, point and comma step through slices."));
+  setAccessibleDescription(tr(
+      "W and S zoom, A and D pan, F fits the selection, 0 fits all, point and comma step through slices, up and down "
+      "go to the row above or below, P pins a row, O opens its ranks. The table has the same numbers."));
   viewport()->setMouseTracking(true);
   viewport()->setAttribute(Qt::WA_OpaquePaintEvent);
   setMinimumSize(320, 120);
@@ -43,6 +45,7 @@ TimelineWidget::TimelineWidget(QWidget* parent)
 void TimelineWidget::set_source(TimelineSource source) {
   opened_.clear();
   rows_ = std::make_shared<const TimelineRows>(std::move(source), opened_);
+  measure_names();
   pinned_.clear();
   forget_rows();
   fit_all();
@@ -143,6 +146,7 @@ void TimelineWidget::toggle_role(RoleId role) {
     opened_.insert(role);
   }
   rows_ = std::make_shared<const TimelineRows>(rows_->source(), opened_);
+  measure_names();
   pinned_.clear();
   for (const TimelineRow& pin : pins) {
     const auto& rows = rows_->rows();
@@ -235,7 +239,41 @@ void TimelineWidget::step(int direction) {
   }
 }
 
-double TimelineWidget::gutter(int width) const { return std::clamp(0.22 * width, 130.0, 290.0); }
+// To the slice of the row above or below that is at work at the same time, or next.
+void TimelineWidget::step_row(int direction) {
+  const Nanoseconds begin = rows_->mark(*selected_).begin;
+  const auto last = static_cast<std::ptrdiff_t>(rows_->rows().size()) - 1;
+  for (auto row = static_cast<std::ptrdiff_t>(selected_->row) + direction; row >= 0 && row <= last; row += direction) {
+    const SlicePyramid& of = *rows_->rows()[static_cast<std::size_t>(row)].pyramid;
+    if (!of.marks().empty()) {
+      const std::size_t mark = std::min(of.first_after(begin), of.marks().size() - 1);
+      return select_slice(SliceRef{static_cast<std::size_t>(row), mark}, true);
+    }
+  }
+}
+
+void TimelineWidget::toggle_ranks() {
+  if (selected_ && rows_->rows()[selected_->row].foldable) {
+    toggle_role(rows_->rows()[selected_->row].role);
+  }
+}
+
+double TimelineWidget::gutter(int width) const {
+  constexpr double kLeast = 130.0;
+  constexpr double kMostOfWidth = 0.32;
+  return std::clamp(names_width_ + kGutterMarks, kLeast, std::max(kLeast, kMostOfWidth * width));
+}
+
+// As wide as the names of rows are, within reason: cut off they'd all look alike.
+void TimelineWidget::measure_names() {
+  const QFontMetricsF metrics(font());
+  names_width_ = 0.0;
+  for (std::size_t row = 0; row < rows_->rows().size(); ++row) {
+    for (const std::string& text : {row_name(*rows_, row), row_detail(*rows_, row)}) {
+      names_width_ = std::max(names_width_, metrics.horizontalAdvance(QString::fromStdString(text)));
+    }
+  }
+}
 
 double TimelineWidget::plot_width() const { return viewport()->width() - gutter(viewport()->width()); }
 
@@ -364,6 +402,18 @@ void TimelineWidget::keyPressEvent(QKeyEvent* event) {
         toggle_pin(selected_->row);
       }
       return;
+    case Qt::Key_O:
+      return toggle_ranks();
+    case Qt::Key_Left:
+      return pan(-kPanStep);
+    case Qt::Key_Right:
+      return pan(kPanStep);
+    case Qt::Key_Up:
+    case Qt::Key_Down:
+      if (selected_) {
+        return step_row(event->key() == Qt::Key_Down ? 1 : -1);
+      }
+      return QAbstractScrollArea::keyPressEvent(event);
     case Qt::Key_Plus:
       return set_row_height(row_height_ * 1.25);
     case Qt::Key_Minus:
@@ -460,6 +510,16 @@ void TimelineWidget::mouseDoubleClickEvent(QMouseEvent* event) {
   }
 }
 
+// Escape takes a selection off first; without one it is the window's.
+bool TimelineWidget::event(QEvent* event) {
+  if (event->type() == QEvent::ShortcutOverride && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape &&
+      (selected_ || area_)) {
+    event->accept();
+    return true;
+  }
+  return QAbstractScrollArea::event(event);
+}
+
 bool TimelineWidget::viewportEvent(QEvent* event) {
   if (event->type() != QEvent::ToolTip) {
     return QAbstractScrollArea::viewportEvent(event);
@@ -488,6 +548,7 @@ bool TimelineWidget::viewportEvent(QEvent* event) {
 void TimelineWidget::changeEvent(QEvent* event) {
   QAbstractScrollArea::changeEvent(event);
   if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) {
+    measure_names();
     viewport()->update();
   }
 }

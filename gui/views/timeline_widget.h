@@ -65,6 +65,7 @@ class TimelineWidget : public QAbstractScrollArea {
   void found_changed();
 
  protected:
+  bool event(QEvent* event) override;
   bool viewportEvent(QEvent* event) override;
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
@@ -90,11 +91,15 @@ class TimelineWidget : public QAbstractScrollArea {
   void reveal_row(std::size_t row);
   void update_scroll_bars();
   void forget_rows();
+  void step_row(int direction);
+  void toggle_ranks();  // of the selected row
+  void measure_names();
 
   std::shared_ptr<const TimelineRows> rows_;
   std::set<RoleId> opened_;
   TimeView view_;
   double row_height_ = 34.0;
+  double names_width_ = 0.0;
   std::vector<std::size_t> pinned_;
   std::optional<SliceRef> selected_;
   std::optional<TimeArea> area_;

@@ -9,6 +9,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <set>
 
 #include "core/error.h"
@@ -83,6 +84,11 @@ TopologyView::TopologyView(Session& session, QWidget* parent)
   connect(topology_, &TopologyWidget::rank_clicked, this, &TopologyView::write_ranks);
   connect(topology_, &TopologyWidget::link_clicked, this, &TopologyView::write_link);
   connect(topology_, &TopologyWidget::device_clicked, this, &TopologyView::look_at);
+  connect(topology_, &TopologyWidget::device_stepped, this, [this](VertexId device) {
+    effect_->setVisible(true);
+    effect_->setText(device_text(*problem_->cluster, device).replace(QStringLiteral("<br>"), QStringLiteral(", ")) +
+                     tr(". Enter: what if it fails"));
+  });
   connect(topology_, &TopologyWidget::nothing_clicked, this, [this] {
     topology_->select_device(std::nullopt);
     effect_->setVisible(false);
@@ -380,15 +386,19 @@ void TopologyView::write_ranks(Rank rank, bool add) {
   if (add) {
     const std::vector<Rank>& before = session_.selection().ranks();
     ranks.insert(ranks.end(), before.begin(), before.end());
+  } else {
+    topology_->select_device(std::nullopt);
+    effect_->setVisible(false);
+    session_.selection().select_links({});
   }
   session_.selection().select_ranks(std::move(ranks));
 }
 
 void TopologyView::write_link(LinkId link) {
   session_.selection().select_links({link});
-  const Cluster& cluster = *problem_->cluster;
-  what_if(fmt::format("link:{}-{}=down", cluster.vertex(cluster.link(link).from).name,
-                      cluster.vertex(cluster.link(link).to).name));
+  const std::string& from = problem_->cluster->vertex(problem_->cluster->link(link).from).name;
+  const std::string& to = problem_->cluster->vertex(problem_->cluster->link(link).to).name;
+  what_if(fmt::format("link:{}-{}=down", from, to), tr("the link %1 – %2 fails").arg(named(from), named(to)));
 }
 
 void TopologyView::look_at(VertexId device) {
@@ -402,14 +412,15 @@ void TopologyView::look_at(VertexId device) {
   }
   session_.selection().select_links(std::move(links));
   if (can_fail(cluster.vertex(device).kind)) {
-    what_if(change_of(cluster, device));
+    const Vertex& of = cluster.vertex(device);
+    what_if(change_of(cluster, device), tr("%1 fails").arg(named(of.name)));
   }
 }
 
-void TopologyView::what_if(const std::string& change) {
+void TopologyView::what_if(const std::string& change, const QString& said) {
   const auto asked = question();
   effect_->setVisible(true);
-  const QString what = named(change).toHtmlEscaped();
+  const QString what = said.toHtmlEscaped();
   if (!asked) {
     effect_->setText(tr("<b>What if %1</b>: select a plan or a collective first").arg(what));
     return;
@@ -419,7 +430,7 @@ void TopologyView::what_if(const std::string& change) {
   }
   effect_->setText(tr("<b>What if %1</b>: computing…").arg(what));
   session_.jobs().start<FailureEffect>(
-      this, tr("What if %1").arg(named(change)),
+      this, tr("What if %1").arg(said),
       [question = *asked, change](JobContext&) { return effect_of(question, change); },
       [this, what](const FailureEffect& effect) {
         if (!effect.cut.empty()) {
@@ -427,6 +438,12 @@ void TopologyView::what_if(const std::string& change) {
           return;
         }
         const double more = 100.0 * (effect.after / effect.before - 1.0);
+        constexpr double kNoticed = 0.05;  // %, what the text would round to
+        if (std::abs(more) < kNoticed) {
+          effect_->setText(
+              tr("<b>What if %1</b>: as fast as before, %2").arg(what, named(format_quantity(effect.before))));
+          return;
+        }
         effect_->setText(tr("<b>What if %1</b>: %2 instead of %3 (%4%5 %)")
                              .arg(what, named(format_quantity(effect.after)), named(format_quantity(effect.before)),
                                   more >= 0.0 ? QStringLiteral("+") : QString())

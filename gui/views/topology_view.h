@@ -25,6 +25,7 @@ class TopologyView : public View {
   explicit TopologyView(Session& session, QWidget* parent = nullptr);
 
   TopologyWidget& topology() { return *topology_; }
+  void activate_row(int row) override { write_link(links_.link(row)); }
   QAbstractItemModel* table() override { return &links_; }
   void export_svg(const QString& file) override;
   void export_png(const QString& file) override;
@@ -44,7 +45,7 @@ class TopologyView : public View {
   void write_ranks(Rank rank, bool add);
   void write_link(LinkId link);
   void look_at(VertexId device);
-  void what_if(const std::string& change);
+  void what_if(const std::string& change, const QString& said);
   void read_selection();
   std::optional<TrafficQuestion> question() const;  // nothing: not to be asked yet, summary_ says why
   std::shared_ptr<const PlanSimulation> simulation() const;

@@ -38,7 +38,8 @@ TopologyWidget::TopologyWidget(QWidget* parent) : QWidget(parent) {
   setAttribute(Qt::WA_OpaquePaintEvent);
   setAccessibleName(tr("Cluster and the load of its links"));
   setAccessibleDescription(tr(
-      "Plus and minus zoom, arrows pan, 0 fits the cluster, F fits what is selected. The table has the same numbers."));
+      "Plus and minus zoom, arrows pan, 0 fits the cluster, F fits what is selected. Point and comma step through the "
+      "switches, Enter asks what happens without one. The table has the same numbers."));
   setMinimumSize(280, 160);
 }
 
@@ -126,7 +127,9 @@ void TopologyWidget::zoom_at(QPointF pixel, double factor) {
 
 void TopologyWidget::fit_all() {
   if (picture_) {
-    view_ = fitted(picture_->bounds(), size());
+    // A line of text above and below: the names of pods may have to go there.
+    const int line = picture_->whole() ? 0 : fontMetrics().height();
+    view_ = fitted(picture_->bounds(), size() - QSize(0, 2 * std::min(line, height() / 8)));
   }
   fits_ = true;
   update();
@@ -238,6 +241,16 @@ void TopologyWidget::keyPressEvent(QKeyEvent* event) {
       return fit_all();
     case Qt::Key_F:
       return fit_selection();
+    case Qt::Key_Period:
+      return step_device(1);
+    case Qt::Key_Comma:
+      return step_device(-1);
+    case Qt::Key_Return:
+    case Qt::Key_Enter:
+      if (device_) {
+        Q_EMIT device_clicked(*device_);
+      }
+      return;
     case Qt::Key_Escape:
       Q_EMIT nothing_clicked();
       return;
@@ -272,6 +285,37 @@ void TopologyWidget::mouseReleaseEvent(QMouseEvent* event) {
   }
   pressed_.reset();
   dragging_ = false;
+}
+
+// Through the switches, from above down and pod by pod; of a cluster that is drawn whole, through all devices.
+void TopologyWidget::step_device(int direction) {
+  if (!picture_) {
+    return;
+  }
+  std::vector<VertexId> all = picture_->above();
+  all.insert(all.end(), picture_->devices().begin(), picture_->devices().end());
+  for (const PodPicture& pod : picture_->pods()) {
+    all.insert(all.end(), pod.spines.begin(), pod.spines.end());
+    all.insert(all.end(), pod.leaves.begin(), pod.leaves.end());
+  }
+  if (all.empty()) {
+    return;
+  }
+  const auto count = static_cast<std::ptrdiff_t>(all.size());
+  const auto now = device_ ? std::find(all.begin(), all.end(), *device_) : all.end();
+  const std::ptrdiff_t next =
+      now == all.end() ? (direction > 0 ? 0 : count - 1) : (now - all.begin() + direction + count) % count;
+  show_device(all[static_cast<std::size_t>(next)]);
+}
+
+// Selects it, and moves the view where it lies outside.
+void TopologyWidget::show_device(VertexId device) {
+  select_device(device);
+  const QPointF at = to_pixel(view_, picture_->anchor(device), size());
+  if (!QRectF(rect()).contains(at)) {
+    set_view(panned(view_, at - QRectF(rect()).center(), picture_->bounds()));
+  }
+  Q_EMIT device_stepped(device);
 }
 
 std::optional<LinkId> TopologyWidget::link_at(QPointF pixel) const {
@@ -352,6 +396,12 @@ QString TopologyWidget::text_at(QPointF pixel) const {
 }
 
 bool TopologyWidget::event(QEvent* event) {
+  // Escape takes a selection off first; without one it is the window's.
+  if (event->type() == QEvent::ShortcutOverride && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape &&
+      selects()) {
+    event->accept();
+    return true;
+  }
   if (event->type() == QEvent::ToolTip) {
     const auto* help = static_cast<QHelpEvent*>(event);
     const QString text = text_at(help->pos());

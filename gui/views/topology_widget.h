@@ -49,6 +49,7 @@ class TopologyWidget : public QWidget {
   void device_clicked(VertexId device);
   void link_clicked(LinkId link);
   void nothing_clicked();
+  void device_stepped(VertexId device);  // selected by key, not clicked yet
 
  protected:
   bool event(QEvent* event) override;
@@ -65,6 +66,9 @@ class TopologyWidget : public QWidget {
   void rebuild_tiles();
   void find_fullest();
   void click(QPointF pixel, bool add);
+  void step_device(int direction);
+  void show_device(VertexId device);
+  bool selects() const { return device_ || !ranks_.empty() || !selected_links_.empty(); }
   std::optional<LinkId> link_at(QPointF pixel) const;
   QString text_at(QPointF pixel) const;
 

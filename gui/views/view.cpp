@@ -1,6 +1,7 @@
 #include "gui/views/view.h"
 
 #include <QAbstractItemModel>
+#include <QLayout>
 #include <QPainter>
 
 #include "core/document/write_file.h"
@@ -23,6 +24,10 @@ QString csv_field(QString text) {
 View::View(const QString& name, const QString& title, QWidget* parent) : QWidget(parent), name_(name), title_(title) {
   setObjectName(name);
   setAccessibleName(title);
+}
+
+int View::heightForWidth(int width) const {
+  return layout() != nullptr && layout()->hasHeightForWidth() ? layout()->minimumHeightForWidth(width) : -1;
 }
 
 void View::export_svg(const QString& file) {

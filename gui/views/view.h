@@ -22,12 +22,19 @@ class View : public QWidget {
   // The twin of the picture; null where the view is a table, or has none yet.
   virtual QAbstractItemModel* table() { return nullptr; }
 
+  // A row of the table was chosen: what a click on its part of the picture does.
+  virtual void activate_row(int /*row*/) {}
+
   // Write what is on the screen. Throw Error where the file can't be written.
   virtual bool has_picture() const { return true; }
   virtual void export_svg(const QString& file);
   virtual void export_png(const QString& file);
   virtual bool has_chrome_trace() const { return false; }
   virtual void export_chrome_trace(const QString& file);
+
+  // The least height at this width. A scroll area gives a widget with wrapped text the height that it likes best, and
+  // scrolls where charts could be lower.
+  int heightForWidth(int width) const override;
 
  private:
   QString name_;

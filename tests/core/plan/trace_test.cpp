@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/plan/chrome_trace.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_folder.h"
 
@@ -134,8 +136,32 @@ TEST(ChromeTrace, HasAProcessPerRankAThreadPerStreamAndExactNanoseconds) {
   EXPECT_EQ(slices[1].at("dur"), 4999999.996);
 }
 
+// Rank 1 of the predicted trace is process 2, of the measured one process 3: no event of one lies on a row of the
+// other.
+TEST(ChromeTrace, PredictedAndMeasuredAreProcessesOfTheirOwn) {
+  const Trace predicted = sample_trace();
+  Trace measured = sample_trace();
+  measured.simulated = false;
+  measured.slices.pop_back();
+  const ordered_json json = ordered_json::parse(to_chrome_json(predicted, measured));
+  std::map<std::string, int> process;
+  std::map<int, int> slices;
+  for (const ordered_json& event : json.at("traceEvents")) {
+    if (event.at("ph") == "X") {
+      ++slices[event.at("pid").get<int>()];
+    } else if (event.at("name") == "process_name") {
+      process[event.at("args").at("name")] = event.at("pid");
+    }
+  }
+  EXPECT_EQ(process,
+            (std::map<std::string, int>{{"rank 0, predicted", 0}, {"rank 0, measured", 1}, {"rank 1, predicted", 2}}));
+  EXPECT_EQ(slices, (std::map<int, int>{{0, 1}, {1, 1}, {2, 1}}));
+}
+
 TEST(ChromeTrace, OfNothingIsStillJson) {
   EXPECT_TRUE(ordered_json::parse(to_chrome_json(Trace{})).at("traceEvents").empty());
+  EXPECT_TRUE(ordered_json::parse(to_chrome_json(Trace{}, Trace{})).at("traceEvents").empty());
+  EXPECT_FALSE(ordered_json::parse(to_chrome_json(Trace{}, sample_trace())).at("traceEvents").empty());
 }
 
 }  // namespace

@@ -78,6 +78,26 @@ TEST_F(Window, EachExampleOpensInUnderASecond) {
   }
 }
 
+// Docks that come into sight have no size of their own yet.
+TEST_F(Window, TheFormIsAsWideAsItsFieldsNeedAtFirst) {
+  QSettings().remove("window/state");
+  window_.open_study(example_studies(2).at(1).study);
+  EXPECT_TRUE(wait_for([&] { return window_.dock("inputs")->width() < window_.width() / 3; }, 5'000))
+      << window_.dock("inputs")->width();
+  EXPECT_GT(window_.dock("inputs")->width(), 200);
+}
+
+TEST_F(Window, DocksStayAsTheyAreThroughTheStartPage) {
+  window_.open_study(example_studies(2).at(1).study);
+  window_.dock("jobs")->close();
+  window_.show_start();
+  EXPECT_TRUE(window_.shows_start());
+  window_.open_study(example_studies(2).at(2).study);
+  EXPECT_TRUE(window_.dock("jobs")->isHidden());
+  EXPECT_FALSE(window_.dock("runs")->isHidden());
+  QSettings().remove("window/state");
+}
+
 TEST_F(Window, ADroppedConfigBecomesTheModel) {
   const std::string file = std::string(TRAINYARD_SOURCE_DIR) + "/models/llm/gpt2.json";
   drop(file);

@@ -11,6 +11,7 @@
 #include "core/plan/plan.h"
 #include "core/plan/run_record.h"
 #include "core/plan/shipped.h"
+#include "core/plan/trace.h"
 #include "gui/session/session.h"
 #include "tests/gui/support.h"
 #include "tests/support/error_of.h"
@@ -120,6 +121,23 @@ TEST_F(Import, ARunRecordIsARowOfRuns) {
   EXPECT_EQ(session_.runs().runs().front().record.steps.size(), 3U);
   EXPECT_EQ(session_.runs().runs().front().median_step()->si(), 0.25);
   EXPECT_EQ(study().runs.size(), 1U);
+}
+
+TEST_F(Import, ATraceIsItsRunAndAloneSaysWhatToOpen) {
+  const std::string trace = folder_.write("trace.json", to_json(Trace{}));
+  EXPECT_TRUE(contains(error_of([&] { take(trace); }).hint(), "the run's folder"));
+  folder_.write("record.jsonl", record_text());
+  take(trace);
+  ASSERT_EQ(session_.runs().runs().size(), 1U);
+  EXPECT_EQ(session_.runs().runs().front().record.steps.size(), 3U);
+  EXPECT_NE(session_.runs().runs().front().trace, nullptr);
+}
+
+TEST_F(Import, AFileThatIsCutOffSaysWhere) {
+  const std::string whole = to_json(small_plan());
+  const Error error = error_of([&] { take(folder_.write("plan.json", whole.substr(0, 300))); });
+  EXPECT_TRUE(contains(error.where(), "plan.json")) << error.where();
+  EXPECT_FALSE(contains(error.problem(), "of another kind")) << error.problem();
 }
 
 TEST_F(Import, AStudyReplacesTheOneAtHand) {

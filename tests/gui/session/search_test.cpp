@@ -142,6 +142,36 @@ TEST(Session, TheSelectionFollowsItsPlanWhenPlansChange) {
   EXPECT_EQ(session.selection().plan_b(), 2);
 }
 
+// Rows a, b, ... of a search; the first is the best so far.
+void show(Session& session, const std::string& names, bool finished) {
+  std::vector<PlanRow> rows(names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    rows[i].text = names[i];
+  }
+  SearchSummary summary;
+  summary.finished = finished;
+  session.results().replace(std::move(rows), summary);
+}
+
+TEST(Session, ShowsTheBestOnceTheSearchEndsUnlessAPersonHasPickedAnother) {
+  Session session;
+  const auto shown = [&] { return session.results().plan(session.selection().plan())->text; };
+  show(session, "b", false);
+  EXPECT_EQ(shown(), "b");
+  show(session, "ab", false);  // a change of the best would be simulated each time
+  EXPECT_EQ(shown(), "b");
+  show(session, "abc", true);
+  EXPECT_EQ(shown(), "a");
+  session.selection().select_plan(2);
+  show(session, "da", false);  // not found again yet
+  show(session, "dabc", true);
+  EXPECT_EQ(shown(), "c");
+  show(session, "ed", true);  // gone
+  EXPECT_EQ(shown(), "e");
+  show(session, "fed", true);
+  EXPECT_EQ(shown(), "f");
+}
+
 TEST(Session, SimulatesASelectedPlanInTheBackground) {
   Session session;
   session.document().replace(small_study(), {});

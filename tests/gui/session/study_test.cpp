@@ -124,5 +124,52 @@ TEST(StudyDocument, AnAutosaveOfADeadProcessIsFoundAndOneOfALivingIsNot) {
   EXPECT_EQ(QDir(autosaves).entryList(QDir::Files).size(), 1);
 }
 
+TEST(StudyDocument, WhatACrashLeftIsUnsavedAndAutosavedAtOnce) {
+  const TestFolder folder;
+  const QString autosaves = QString::fromStdString(folder.path("autosave"));
+  StudyDocument document;
+  document.set_autosave_folder(autosaves);
+  document.replace(full_study(), {});
+  EXPECT_FALSE(document.modified());
+  document.mark_unsaved();
+  EXPECT_TRUE(document.modified());
+  EXPECT_EQ(QDir(autosaves).entryList(QDir::Files).size(), 1);
+  document.replace(Study(), {});  // another study: the first was saved or given up
+  EXPECT_FALSE(document.modified());
+  EXPECT_TRUE(QDir(autosaves).entryList(QDir::Files).isEmpty());
+}
+
+TEST(StudyDocument, SaysOnceThatItCantAutosave) {
+  const TestFolder folder;
+  const std::string file = folder.write("a-file", "");
+  StudyDocument document;
+  document.set_autosave_folder(QString::fromStdString(file + "/autosave"));  // no folder can be made there
+  QSignalSpy failed(&document, &StudyDocument::autosave_failed);
+  document.autosave_now();
+  document.autosave_now();
+  ASSERT_EQ(failed.count(), 1);
+  EXPECT_TRUE(failed.front().front().toString().contains(QString::fromStdString(file)));
+}
+
+// Two windows on one study: the second to save would take the first one's changes away.
+TEST(StudyDocument, SeesThatAnotherHasWrittenItsFile) {
+  const TestFolder folder;
+  const QString file = QString::fromStdString(folder.path("a.study.json"));
+  StudyDocument one;
+  EXPECT_FALSE(one.changed_on_disk());
+  one.save_to(file);
+  StudyDocument other;
+  other.open(file);
+  one.edit(Field::kRanks, "change Ranks", [](Study& study) { study.ranks = 8; });
+  EXPECT_FALSE(one.changed_on_disk());
+  one.save_to(file);
+  EXPECT_FALSE(one.changed_on_disk());
+  EXPECT_TRUE(other.changed_on_disk());
+  other.open(file);
+  EXPECT_FALSE(other.changed_on_disk());
+  folder.write("a.study.json", "{");
+  EXPECT_TRUE(other.changed_on_disk());
+}
+
 }  // namespace
 }  // namespace trainyard::gui

@@ -76,6 +76,32 @@ TEST_F(TimelineWidgetTest, AClickSelectsASliceAndDotAndCommaStepThroughItsRow) {
   EXPECT_FALSE(widget_.selected());
 }
 
+TEST_F(TimelineWidgetTest, UpAndDownGoToWhatIsAtWorkInTheNextRow) {
+  widget_.select_slice(SliceRef{2, 40}, true);
+  const Nanoseconds begin = widget_.rows().mark({2, 40}).begin;
+  press(Qt::Key_Down);
+  ASSERT_TRUE(widget_.selected());
+  EXPECT_EQ(widget_.selected()->row, 3U);
+  EXPECT_GT(widget_.rows().mark(*widget_.selected()).end, begin);
+  EXPECT_LE(widget_.rows().mark({3, widget_.selected()->mark - 1}).end, begin);
+  press(Qt::Key_Up);
+  EXPECT_EQ(widget_.selected()->row, 2U);
+  widget_.select_slice(SliceRef{0, 0}, true);
+  press(Qt::Key_Up);
+  EXPECT_EQ(widget_.selected(), (SliceRef{0, 0}));
+}
+
+TEST_F(TimelineWidgetTest, NamesOfRowsAreWholeWhereThereIsRoom) {
+  const QFontMetricsF metrics(widget_.font());
+  const double gutter = widget_.frame(widget_.viewport()->size(), false).gutter;
+  for (std::size_t row = 0; row < widget_.rows().rows().size(); ++row) {
+    EXPECT_LE(metrics.horizontalAdvance(QString::fromStdString(row_name(widget_.rows(), row))), gutter - 34.0);
+  }
+  widget_.resize(330, 400);
+  QApplication::processEvents();
+  EXPECT_LE(widget_.frame(widget_.viewport()->size(), false).gutter, 0.5 * widget_.width());
+}
+
 TEST_F(TimelineWidgetTest, FCentresThenFitsTheSelectedSlice) {
   widget_.select_slice(SliceRef{1, 50}, false);
   const double span = widget_.view().span() / 4.0;

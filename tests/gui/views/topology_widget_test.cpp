@@ -12,6 +12,7 @@
 #include <QSvgRenderer>
 #include <QTest>
 #include <cmath>
+#include <set>
 
 #include "core/cluster/builder.h"
 #include "gui/models/links_model.h"
@@ -66,6 +67,29 @@ TEST_F(TopologyWidgetTest, KeysZoomAndFit) {
   EXPECT_GT(widget_.view().scale, 5.0 * all);
   QTest::keyClick(&widget_, Qt::Key_0);
   EXPECT_DOUBLE_EQ(widget_.view().scale, all);
+}
+
+TEST_F(TopologyWidgetTest, KeysStepThroughSwitchesAndEnterAsks) {
+  QSignalSpy stepped(&widget_, &TopologyWidget::device_stepped);
+  QSignalSpy clicked(&widget_, &TopologyWidget::device_clicked);
+  QTest::keyClick(&widget_, Qt::Key_Return);
+  EXPECT_EQ(clicked.count(), 0);  // nothing is selected
+  std::set<VertexId> seen;
+  while (stepped.count() < 2000) {
+    QTest::keyClick(&widget_, Qt::Key_Period);
+    if (!seen.insert(*widget_.device()).second) {
+      break;
+    }
+  }
+  // Every switch that can be clicked, each once.
+  std::size_t switches = widget_.picture()->above().size();
+  for (const PodPicture& pod : widget_.picture()->pods()) {
+    switches += pod.leaves.size() + pod.spines.size();
+  }
+  EXPECT_EQ(seen.size(), switches);
+  QTest::keyClick(&widget_, Qt::Key_Comma);
+  QTest::keyClick(&widget_, Qt::Key_Return);
+  EXPECT_EQ(clicked.count(), 1);
 }
 
 // One hot link among thousands: its GPU's pixel is of another colour than before, from afar.
