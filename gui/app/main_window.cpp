@@ -92,7 +92,6 @@ MainWindow::MainWindow(const QPalette& system_palette, QWidget* parent)
   restore_docks();
   show_recent();
   show_docks(false);
-  show_title();
 }
 
 MainWindow::~MainWindow() {
@@ -181,6 +180,24 @@ void MainWindow::raise_dock(const QString& name) {
   }
 }
 
+void MainWindow::go_to_dock(const QString& name) {
+  raise_dock(name);
+  View* shown = view(name);
+  if (shown == nullptr) {
+    return;
+  }
+  if (QWidget* most = shown->focusProxy(); most != nullptr && most->isVisibleTo(shown)) {
+    most->setFocus(Qt::ShortcutFocusReason);
+    return;
+  }
+  for (QWidget* child : shown->findChildren<QWidget*>()) {
+    if ((child->focusPolicy() & Qt::TabFocus) != 0 && child->isEnabled() && child->isVisibleTo(shown)) {
+      child->setFocus(Qt::ShortcutFocusReason);
+      return;
+    }
+  }
+}
+
 View* MainWindow::current_view() const {
   return last_view_ != nullptr && last_view_->isVisible() ? last_view_ : static_cast<View*>(docks_.plans);
 }
@@ -191,12 +208,12 @@ void MainWindow::show_docks(bool shown) {
     dock->setVisible(shown);
   }
   docks_menu_->setEnabled(shown);
+  show_title();
 }
 
 void MainWindow::show_start() {
   remember_docks();
   show_docks(false);
-  show_title();
 }
 
 bool MainWindow::shows_start() const { return !centralWidget()->isHidden(); }

@@ -41,7 +41,8 @@ class MainWindow : public QMainWindow {
   QString message() const;  // what the bar below the menus says; empty: nothing
   void set_look(Look look);
   void raise_dock(const QString& name);
-  bool save();  // false: cancelled, or it failed
+  void go_to_dock(const QString& name);  // and puts the keys there
+  bool save();                           // false: cancelled, or it failed
 
   // Of the view at hand. Throw nothing: a failure is shown.
   enum class ExportKind : std::uint8_t { kSvg, kPng, kCsv, kChromeTrace };

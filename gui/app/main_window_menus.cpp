@@ -112,7 +112,7 @@ void MainWindow::make_view_menu() {
   for (std::size_t i = 0; i < dock_widgets_.size(); ++i) {
     QDockWidget* dock = dock_widgets_[i];
     QAction* show =
-        menu->addAction(tr("Show %1").arg(dock->windowTitle()), this, [this, dock] { raise_dock(dock->objectName()); });
+        menu->addAction(tr("Show %1").arg(dock->windowTitle()), this, [this, dock] { go_to_dock(dock->objectName()); });
     if (i < kDockKeys) {
       show->setShortcut(QKeySequence(QStringLiteral("Ctrl+%1").arg((i + 1) % kDockKeys)));
     }

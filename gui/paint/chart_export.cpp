@@ -1,13 +1,15 @@
 #include "gui/paint/chart_export.h"
 
+#include <QBuffer>
 #include <QGuiApplication>
 #include <QImage>
 #include <QPainter>
-#include <QSaveFile>
 #include <QScreen>
 #include <QSvgGenerator>
 #include <QWidget>
+#include <string_view>
 
+#include "core/document/write_file.h"
 #include "core/error.h"
 #include "gui/paint/chart.h"
 #include "gui/paint/theme.h"
@@ -19,18 +21,17 @@ namespace {
 constexpr double kPrintRatio = 2.0;
 constexpr int kDotsPerMetre = 3780;  // 96 an inch
 
-Error cannot_write(const QString& file, const QString& why) {
-  return {"can't be written: " + why.toStdString(), file.toStdString(),
-          "another folder, or a name that can be written"};
+// Qt's writers don't say that a disk is full: they write into memory, and this writes whole or not at all.
+void write_bytes(const QString& file, const QByteArray& bytes) {
+  write_file(file.toStdString(), std::string_view(bytes.constData(), static_cast<std::size_t>(bytes.size())));
 }
 
 }  // namespace
 
 void write_svg(const QString& file, const QSize& size, const QString& title, const Drawing& drawing) {
-  QSaveFile out(file);
-  if (!out.open(QIODevice::WriteOnly)) {
-    throw cannot_write(file, out.errorString());
-  }
+  QByteArray bytes;
+  QBuffer out(&bytes);
+  out.open(QIODevice::WriteOnly);
   QSvgGenerator generator;
   generator.setOutputDevice(&out);
   generator.setSize(size);
@@ -44,9 +45,7 @@ void write_svg(const QString& file, const QSize& size, const QString& title, con
     painter.setFont(QGuiApplication::font());
     drawing(painter);
   }
-  if (!out.commit()) {
-    throw cannot_write(file, out.errorString());
-  }
+  write_bytes(file, bytes);
 }
 
 void write_png(const QString& file, const QSize& size, double pixel_ratio, const Drawing& drawing) {
@@ -59,10 +58,12 @@ void write_png(const QString& file, const QSize& size, double pixel_ratio, const
   }
   image.setDotsPerMeterX(static_cast<int>(kDotsPerMetre * pixel_ratio));
   image.setDotsPerMeterY(static_cast<int>(kDotsPerMetre * pixel_ratio));
-  QSaveFile out(file);
-  if (!out.open(QIODevice::WriteOnly) || !image.save(&out, "PNG") || !out.commit()) {
-    throw cannot_write(file, out.errorString());
+  QByteArray bytes;
+  QBuffer out(&bytes);
+  if (!out.open(QIODevice::WriteOnly) || !image.save(&out, "PNG")) {
+    throw Error("can't be made a PNG", file.toStdString(), "SVG, or a smaller window");
   }
+  write_bytes(file, bytes);
 }
 
 void draw_charts(const QWidget& panel, QPainter& painter) {

@@ -54,6 +54,7 @@ JobsDock::JobsDock(Session& session, QWidget* parent)
   line->addStretch(1);
   column->addLayout(line);
   view_->setModel(model_);
+  setFocusProxy(view_);
   view_->setAccessibleName(tr("Jobs"));
   view_->setItemDelegateForColumn(JobsModel::kProgress, new ProgressDelegate(view_));
   view_->setSelectionBehavior(QAbstractItemView::SelectRows);

@@ -78,6 +78,7 @@ RunsDock::RunsDock(Session& session, QWidget* parent)
   column->addWidget(summary_);
   view_ = new QTableView;
   view_->setModel(model_);
+  setFocusProxy(view_);
   view_->setAccessibleName(tr("Runs"));
   view_->setSelectionBehavior(QAbstractItemView::SelectRows);
   view_->setSelectionMode(QAbstractItemView::SingleSelection);

@@ -46,6 +46,7 @@ TimelineView::TimelineView(Session& session, QWidget* parent)
   summary_->setWordWrap(true);
   summary_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   legend_ = new KindLegend(this);
+  setFocusProxy(timeline_);
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(4, 4, 4, 4);
   column->setSpacing(4);

@@ -62,6 +62,7 @@ QString named(const std::string& text) { return QString::fromStdString(text); }
 TopologyView::TopologyView(Session& session, QWidget* parent)
     : View(QStringLiteral("topology"), tr("Topology"), parent), session_(session) {
   topology_ = new TopologyWidget(this);
+  setFocusProxy(topology_);
   legend_ = new LoadLegend(this);
   summary_ = new QLabel(this);
   effect_ = new QLabel(this);

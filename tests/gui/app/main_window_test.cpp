@@ -2,6 +2,7 @@
 #include "gui/app/main_window.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <QAccessible>
 #include <QApplication>
@@ -9,6 +10,7 @@
 #include <QDockWidget>
 #include <QDropEvent>
 #include <QElapsedTimer>
+#include <QFileInfo>
 #include <QImage>
 #include <QLineEdit>
 #include <QMimeData>
@@ -16,6 +18,7 @@
 #include <QSvgRenderer>
 #include <QTableView>
 #include <QTest>
+#include <csignal>
 
 #include "core/document/read_file.h"
 #include "gui/app/command_palette.h"
@@ -98,6 +101,15 @@ TEST_F(Window, DocksStayAsTheyAreThroughTheStartPage) {
   QSettings().remove("window/state");
 }
 
+TEST_F(Window, AStudyOpenedFromTheStartPageGivesTheWindowItsName) {
+  Study study = example_studies(2).at(1).study;
+  study.name = "mine";
+  write_study(study, folder_.path("mine.study.json"));
+  drop(folder_.path("mine.study.json"));
+  EXPECT_FALSE(window_.shows_start());
+  EXPECT_TRUE(window_.windowTitle().startsWith("mine")) << window_.windowTitle().toStdString();
+}
+
 TEST_F(Window, ADroppedConfigBecomesTheModel) {
   const std::string file = std::string(TRAINYARD_SOURCE_DIR) + "/models/llm/gpt2.json";
   drop(file);
@@ -171,6 +183,40 @@ TEST_F(Window, ExportsReadBackAsWhatIsShown) {
   EXPECT_EQ(QImage(png).size(), 2 * runs.size());
   window_.export_view(runs, MainWindow::ExportKind::kPng, "/nowhere/at/all.png");
   EXPECT_TRUE(window_.message().contains("/nowhere/at/all.png"));
+}
+
+// A full disk, played by a limit on the size of files: a file that would be cut off isn't written at all.
+TEST_F(Window, AFullDiskIsSaidAndLeavesNoPartOfAFile) {
+  open_small();
+  const auto too_full = [&](MainWindow::ExportKind kind, const std::string& name) {
+    const std::string file = folder_.path(name);
+    struct rlimit before = {};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    struct rlimit small = before;
+    small.rlim_cur = 256;
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+    window_.export_view(*window_.view("runs"), kind, QString::fromStdString(file));
+    ::setrlimit(RLIMIT_FSIZE, &before);
+    std::signal(SIGXFSZ, handler);
+    EXPECT_TRUE(window_.message().contains("can't be written")) << name << ": " << window_.message().toStdString();
+    EXPECT_FALSE(QFileInfo::exists(QString::fromStdString(file))) << name;
+  };
+  too_full(MainWindow::ExportKind::kSvg, "runs.svg");
+  too_full(MainWindow::ExportKind::kPng, "runs.png");
+}
+
+TEST_F(Window, GoingToADockByKeyPutsTheKeysThere) {
+  open_small();
+  window_.activateWindow();
+  for (const char* name : {"timeline", "topology", "plans", "runs", "jobs", "inputs", "why"}) {
+    window_.go_to_dock(name);
+    QApplication::processEvents();
+    const QWidget* focus = QApplication::focusWidget();
+    ASSERT_NE(focus, nullptr) << name;
+    EXPECT_TRUE(window_.view(name)->isAncestorOf(focus)) << name;
+    EXPECT_EQ(window_.current_view(), window_.view(name));
+  }
 }
 
 TEST_F(Window, EveryViewHasANameAndPaintedOnesATableTwin) {
