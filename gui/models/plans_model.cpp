@@ -126,6 +126,10 @@ QVariant PlansModel::data(const QModelIndex& index, int role) const {
       const double value = value_of(*row, *column);
       return std::isnan(value) ? QVariant() : QVariant(value);
     }
+    case kBestRole:
+      return *column == PlanColumn::kLayout && results_.plans().front().feasible()
+                 ? QVariant(QString::fromStdString(results_.plans().front().text))
+                 : QVariant();
     case Qt::ToolTipRole:
       return tip(*row, *column);
     case Qt::TextAlignmentRole:

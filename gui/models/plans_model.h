@@ -16,8 +16,9 @@ class PlansModel : public QAbstractTableModel {
   Q_OBJECT
 
  public:
-  static constexpr int kSortRole = Qt::UserRole;  // the column's value
-  static constexpr int kStarColumn = 0;           // PlanColumn c is column c + 1
+  static constexpr int kSortRole = Qt::UserRole;      // the column's value
+  static constexpr int kBestRole = Qt::UserRole + 1;  // of a layout: that of the best plan
+  static constexpr int kStarColumn = 0;               // PlanColumn c is column c + 1
 
   explicit PlansModel(Session& session, QObject* parent = nullptr);
 

@@ -40,7 +40,7 @@ class AreaChart : public Chart {
   void set_span(std::optional<std::pair<double, double>> span);
   bool is_empty() const override { return plot_.moments.size() < 2; }
   QSize sizeHint() const override { return {600, 360}; }
-  QSize minimumSizeHint() const override { return {300, 200}; }
+  QSize minimumSizeHint() const override { return {300, 180}; }
 
  Q_SIGNALS:
   void span_dragged(double from, double to);

@@ -170,6 +170,13 @@ std::vector<Tick> log_ticks(const Axis& axis, int most) {
   return ticks;
 }
 
+Axis in_own_unit(Axis axis) {
+  axis.low *= axis.in_unit;
+  axis.high *= axis.in_unit;
+  axis.in_unit = 1.0;
+  return axis;
+}
+
 }  // namespace
 
 double Axis::share(double value) const {
@@ -191,7 +198,12 @@ std::vector<Tick> Axis::ticks(int most) const {
   if (!usable || (scale == Scale::kLogarithmic && low <= 0.0)) {
     return {};
   }
-  return scale == Scale::kLogarithmic ? log_ticks(*this, most) : linear_ticks(*this, most);
+  const Axis own = in_own_unit(*this);
+  std::vector<Tick> ticks = scale == Scale::kLogarithmic ? log_ticks(own, most) : linear_ticks(own, most);
+  for (Tick& tick : ticks) {
+    tick.value /= in_unit;
+  }
+  return ticks;
 }
 
 namespace {
@@ -201,6 +213,9 @@ QString percent(double value) {
   const double size = std::abs(value);
   if (std::abs(value - std::round(value)) < 1e-9) {
     return QString::fromStdString(fmt::format("{:.0f} %", value));
+  }
+  if (size > 0.0 && size < 0.001) {
+    return QStringLiteral("< 0.001 %");
   }
   if (size < 0.1) {
     return QString::fromStdString(fmt::format("{:.2g} %", value));
@@ -227,7 +242,9 @@ QString with_unit(double value, Unit unit) {
   return QString::fromStdString(whole ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value));
 }
 
-Axis rounded(Axis axis) {
+namespace {
+
+Axis rounded_in_own_unit(Axis axis) {
   if (axis.scale == Scale::kLogarithmic) {
     const double low = std::max(axis.low, 1e-300);
     axis.high = round_up(std::max(axis.high, low) * 1.0001);
@@ -245,6 +262,15 @@ Axis rounded(Axis axis) {
   const double step = round_step((axis.high - axis.low) / 5.0, axis.unit);
   axis.low = std::floor(axis.low / step + 1e-9) * step;
   axis.high = std::ceil(axis.high / step - 1e-9) * step;
+  return axis;
+}
+
+}  // namespace
+
+Axis rounded(Axis axis) {
+  const Axis own = rounded_in_own_unit(in_own_unit(axis));
+  axis.low = own.low / axis.in_unit;
+  axis.high = own.high / axis.in_unit;
   return axis;
 }
 

@@ -34,6 +34,7 @@ struct Axis {
   double high = 1.0;  // > low
   Scale scale = Scale::kLinear;
   Unit unit = Unit::kNone;
+  double in_unit = 1.0;  // what 1 of the axis' values is in the unit: of milliseconds 1e-3
 
   double share(double value) const;
   double value(double share) const;

@@ -16,9 +16,9 @@ constexpr double kMargin = 10.0;
 constexpr double kGap = 8.0;
 constexpr double kThinnest = 2.0;  // of a bar: never nothing
 constexpr double kMostNameShare = 0.34;
-constexpr double kMostLine = 26.0;  // height
-constexpr int kComfortableLine = 20;
-constexpr int kLeastLine = 15;
+constexpr double kMostLine = 26.0;       // height
+constexpr double kMostOfSeveral = 15.0;  // ...of a row's several
+constexpr double kComfortable = 1.35;    // times the least
 
 }  // namespace
 
@@ -27,9 +27,17 @@ struct BarRows::Frame {
   double names_left = 0.0;
   double names_width = 0.0;
   QRectF bars;
-  double values_width = 0.0;
-  double line = 0.0;  // height
+  std::vector<double> values_widths;  // by line
+  double line = 0.0;                  // height
   std::vector<double> tops;
+
+  double values_width() const {
+    double width = 0.0;
+    for (const double one : values_widths) {
+      width += one + kGap;
+    }
+    return width;
+  }
 };
 
 BarRows::BarRows(const QString& accessible_name, QWidget* parent) : Chart(accessible_name, parent) {}
@@ -44,6 +52,12 @@ void BarRows::set_rows(const QString& title, const Axis& axis, std::vector<BarRo
 
 void BarRows::set_legend(std::vector<LegendEntry> entries) {
   legend_ = std::move(entries);
+  updateGeometry();
+  update();
+}
+
+void BarRows::set_line_names(std::vector<QString> names) {
+  line_names_ = std::move(names);
   updateGeometry();
   update();
 }
@@ -67,17 +81,30 @@ int BarRows::lines_of_rows() const {
   return lines;
 }
 
-QSize BarRows::sizeHint() const {
+// Values of a row's lines stand beside each other, so that two thin bars need a line of text together.
+double BarRows::least_line() const {
+  return std::ceil(QFontMetricsF(font()).height() / static_cast<double>(std::max<std::size_t>(1, line_names_.size())));
+}
+
+double BarRows::around_rows() const {
   const QFontMetricsF metrics(font());
-  const double legend = legend_height(metrics, legend_, 560.0);
-  return {600, static_cast<int>(legend + 6.0 * metrics.height()) + lines_of_rows() * kComfortableLine};
+  const double legend = legend_height(metrics, legend_, std::max(300.0, width() - 2.0 * kMargin));
+  const double title = title_.isEmpty() ? 0.0 : metrics.height() + kMargin;
+  const double heads = limit_ || !line_names_.empty() ? metrics.height() : 0.0;
+  return legend + title + heads + 2.0 * metrics.height() + kGap + kMargin;
+}
+
+int BarRows::rows_within(int height) const {
+  const double row = least_line() * static_cast<double>(std::max<std::size_t>(1, line_names_.size()));
+  return static_cast<int>((height - around_rows()) / row);
+}
+
+QSize BarRows::sizeHint() const {
+  return {600, static_cast<int>(around_rows() + lines_of_rows() * kComfortable * least_line())};
 }
 
 QSize BarRows::minimumSizeHint() const {
-  const QFontMetricsF metrics(font());
-  const double legend = legend_height(metrics, legend_, std::max(300.0, width() - 2.0 * kMargin));
-  const int line = std::max(kLeastLine, static_cast<int>(metrics.height()));
-  return {300, static_cast<int>(legend + 5.0 * metrics.height()) + lines_of_rows() * line};
+  return {300, static_cast<int>(around_rows() + lines_of_rows() * least_line())};
 }
 
 BarRows::Frame BarRows::frame_of(QPainter& painter, const QRectF& area, const Theme& theme) const {
@@ -88,22 +115,27 @@ BarRows::Frame BarRows::frame_of(QPainter& painter, const QRectF& area, const Th
   const QFontMetricsF bold(bold_font);
   const double legend = legend_height(metrics, legend_, inner.width());
   draw_legend(painter, inner, theme, legend_);
-  inner.setTop(inner.top() + legend + (limit_ ? metrics.height() : 0.0));
+  inner.setTop(inner.top() + legend + (limit_ || !line_names_.empty() ? metrics.height() : 0.0));
   Frame frame;
+  for (const QString& name : line_names_) {
+    frame.values_widths.push_back(bold.horizontalAdvance(name) + 2.0);
+  }
   for (const BarRow& row : rows_) {
     const QFontMetricsF& font = row.emphasised ? bold : metrics;
     frame.names_width = std::max(frame.names_width, font.horizontalAdvance(row.name) + 2.0);
-    for (const QString& value : row.values) {
-      frame.values_width = std::max(frame.values_width, font.horizontalAdvance(value) + 2.0);
+    frame.values_widths.resize(std::max(frame.values_widths.size(), row.values.size()));
+    for (std::size_t line = 0; line < row.values.size(); ++line) {
+      frame.values_widths[line] = std::max(frame.values_widths[line], font.horizontalAdvance(row.values[line]) + 2.0);
     }
   }
   frame.names_width = std::min(frame.names_width, inner.width() * kMostNameShare);
   frame.names_left = inner.left();
   const double below = metrics.height() * 2.0 + kGap;
   frame.bars = QRectF(inner.left() + frame.names_width + kGap, inner.top(),
-                      std::max(20.0, inner.width() - frame.names_width - frame.values_width - 3.0 * kGap),
+                      std::max(20.0, inner.width() - frame.names_width - frame.values_width() - 2.0 * kGap),
                       std::max(20.0, inner.height() - below));
-  frame.line = std::min(kMostLine, frame.bars.height() / std::max(1, lines_of_rows()));
+  frame.line =
+      std::min(line_names_.size() > 1 ? kMostOfSeveral : kMostLine, frame.bars.height() / std::max(1, lines_of_rows()));
   double top = frame.bars.top();
   for (const BarRow& row : rows_) {
     frame.tops.push_back(top);
@@ -113,11 +145,28 @@ BarRows::Frame BarRows::frame_of(QPainter& painter, const QRectF& area, const Th
   return frame;
 }
 
+void BarRows::draw_line_names(QPainter& painter, const Theme& theme, const Frame& frame) const {
+  painter.save();
+  QFont font = painter.font();
+  font.setBold(true);
+  painter.setFont(font);
+  painter.setPen(theme.text);
+  const double height = QFontMetricsF(font).height();
+  double left = frame.bars.right();
+  for (std::size_t line = 0; line < line_names_.size(); ++line) {
+    left += kGap;
+    painter.drawText(QRectF(left, frame.bars.top() - height, frame.values_widths[line], height),
+                     Qt::AlignRight | Qt::AlignVCenter, line_names_[line]);
+    left += frame.values_widths[line];
+  }
+  painter.restore();
+}
+
 void BarRows::draw(QPainter& painter, const QRectF& area, const Theme& theme, Spots& spots) const {
   painter.save();
   const Frame frame = frame_of(painter, area, theme);
   const QFontMetricsF metrics(painter.font());
-  const int most = std::clamp(static_cast<int>(frame.bars.width() / (metrics.averageCharWidth() * 12.0)), 2, 10);
+  const int most = std::clamp(static_cast<int>(frame.bars.width() / (metrics.averageCharWidth() * 12.0)), 3, 10);
   for (const Tick& tick : axis_.ticks(most)) {
     const double x = frame.bars.left() + axis_.share(tick.value) * frame.bars.width();
     painter.setPen(QPen(theme.grid, 1.0));
@@ -134,6 +183,7 @@ void BarRows::draw(QPainter& painter, const QRectF& area, const Theme& theme, Sp
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     draw_row(painter, theme, frame, i, spots);
   }
+  draw_line_names(painter, theme, frame);
   draw_limit(painter, theme, frame);
   painter.restore();
 }
@@ -153,7 +203,7 @@ void BarRows::draw_row(QPainter& painter, const Theme& theme, const Frame& frame
   const auto x_of = [&](double value) { return frame.bars.left() + axis_.share(value) * frame.bars.width(); };
   for (std::size_t line = 0; line < row.lines.size(); ++line) {
     const double top = frame.tops[index] + frame.line * static_cast<double>(line);
-    const double inset = std::min(3.0, frame.line * 0.15);
+    const double inset = row.lines.size() > 1 ? 1.0 : std::min(3.0, frame.line * 0.15);
     QString tips;
     int id = -1;
     for (const Bar& bar : row.lines[line]) {
@@ -175,7 +225,7 @@ void BarRows::draw_row(QPainter& painter, const Theme& theme, const Frame& frame
     }
     if (row.lines[line].size() == 1) {  // the whole row answers: a thin bar is hard to hit
       spots.push_back(
-          {QRectF(frame.names_left, top, frame.bars.right() + frame.values_width + kGap - frame.names_left, frame.line),
+          {QRectF(frame.names_left, top, frame.bars.right() + frame.values_width() - frame.names_left, frame.line),
            tips, id});
     }
     if (row.linked && line == 0 && index > 0 && !row.lines[line].empty()) {
@@ -183,11 +233,14 @@ void BarRows::draw_row(QPainter& painter, const Theme& theme, const Frame& frame
       const double x = x_of(row.lines[line].front().from);
       painter.drawLine(QPointF(x, frame.tops[index] - inset), QPointF(x, frame.tops[index] + inset));
     }
-    if (line < row.values.size()) {
-      painter.setPen(row.warns ? theme.bad : theme.text);
-      painter.drawText(QRectF(frame.bars.right() + kGap, top, frame.values_width, frame.line),
-                       Qt::AlignRight | Qt::AlignVCenter, row.values[line]);
-    }
+  }
+  painter.setPen(row.warns ? theme.bad : theme.text);
+  double left = frame.bars.right();
+  for (std::size_t line = 0; line < row.values.size(); ++line) {
+    left += kGap;
+    painter.drawText(QRectF(left, frame.tops[index], frame.values_widths[line], height),
+                     Qt::AlignRight | Qt::AlignVCenter, row.values[line]);
+    left += frame.values_widths[line];
   }
   painter.restore();
 }
@@ -202,7 +255,7 @@ void BarRows::draw_limit(QPainter& painter, const Theme& theme, const Frame& fra
   const QFontMetricsF metrics(painter.font());
   const double width = metrics.horizontalAdvance(limit_name_) + 4.0;
   const double left = std::clamp(x - width / 2.0, frame.names_left,
-                                 std::max(frame.names_left, frame.bars.right() + frame.values_width - width));
+                                 std::max(frame.names_left, frame.bars.right() + frame.values_width() - width));
   painter.setPen(theme.bad);
   painter.drawText(QRectF(left, frame.bars.top() - metrics.height() - 2.0, width, metrics.height()), Qt::AlignCenter,
                    limit_name_);

@@ -4,6 +4,7 @@
 #include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
+#include <QPaintEngine>
 #include <QPainter>
 #include <QToolTip>
 #include <algorithm>
@@ -51,6 +52,19 @@ void Chart::paintEvent(QPaintEvent*) {
   draw(painter, rect(), theme, spots_);
   paint_focus(painter, theme);
 }
+
+bool Chart::fit_layer(QImage& image) const {
+  const QSize pixels = size() * devicePixelRatioF();
+  if (image.size() == pixels) {
+    return false;
+  }
+  image = QImage(pixels, QImage::Format_ARGB32_Premultiplied);
+  image.setDevicePixelRatio(devicePixelRatioF());
+  image.fill(Qt::transparent);
+  return true;
+}
+
+bool Chart::keeps_lines(const QPainter& painter) { return painter.paintEngine()->type() == QPaintEngine::SVG; }
 
 void Chart::paint_focus(QPainter& painter, const Theme& theme) const {
   if (!hasFocus() || focused_ < 0 || focused_ >= static_cast<int>(spots_.size())) {

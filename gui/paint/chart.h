@@ -5,6 +5,7 @@
 // a click does; the spot's text is the accessible description.
 #pragma once
 
+#include <QImage>
 #include <QRectF>
 #include <QString>
 #include <QWidget>
@@ -56,6 +57,12 @@ class Chart : public QWidget {
   void leaveEvent(QEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   void changeEvent(QEvent* event) override;
+
+  // Of the widget's size in device pixels, transparent: a layer that is painted once and copied each frame. True where
+  // the image was of another size, or none: then it is to be painted.
+  bool fit_layer(QImage& image) const;
+  // An export as lines and letters, where a layer would be pixels.
+  static bool keeps_lines(const QPainter& painter);
 
   void set_spots(Spots spots) { spots_ = std::move(spots); }
 

@@ -66,6 +66,34 @@ std::vector<QLineF> hatch_lines(const QRectF& area, Hatch hatch, double spacing)
   return lines;
 }
 
+std::vector<QRectF> mark_areas(const QRectF& cell, CellMark mark) {
+  constexpr double kThird = 1.0 / 3.0;
+  const double width = cell.width();
+  const double height = cell.height();
+  const double edge = std::max(1.0, std::floor(0.12 * std::min(width, height)));
+  switch (mark) {
+    case CellMark::kNone:
+      return {};
+    case CellMark::kDot:
+      return {cell.adjusted(width * kThird, height * kThird, -width * kThird, -height * kThird)};
+    case CellMark::kBar:
+      return {cell.adjusted(width * kThird, edge, -width * kThird, -edge)};
+    case CellMark::kFrame: {
+      const QRectF in = cell.adjusted(edge, edge, -edge, -edge);
+      return {QRectF(in.left(), in.top(), in.width(), edge), QRectF(in.left(), in.bottom() - edge, in.width(), edge),
+              QRectF(in.left(), in.top(), edge, in.height()), QRectF(in.right() - edge, in.top(), edge, in.height())};
+    }
+  }
+  return {};
+}
+
+void fill(QPainter& painter, const QRectF& area, const CellLook& look) {
+  painter.fillRect(area, look.colour);
+  for (const QRectF& part : mark_areas(area, look.mark)) {
+    painter.fillRect(part, readable_on(look.colour));
+  }
+}
+
 void fill(QPainter& painter, const QRectF& area, const Category& category) {
   painter.fillRect(area, category.colour);
   const std::vector<QLineF> lines = hatch_lines(area, category.hatch);

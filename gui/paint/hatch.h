@@ -17,7 +17,11 @@ namespace trainyard::gui {
 // The parts of the hatch's lines inside the rectangle, `spacing` pixels apart along an axis.
 std::vector<QLineF> hatch_lines(const QRectF& area, Hatch hatch, double spacing = 6.0);
 
+// The parts of a cell that its mark fills.
+std::vector<QRectF> mark_areas(const QRectF& cell, CellMark mark);
+
 // The rectangle in the category's colour, its hatch on top.
 void fill(QPainter& painter, const QRectF& area, const Category& category);
+void fill(QPainter& painter, const QRectF& area, const CellLook& look);
 
 }  // namespace trainyard::gui

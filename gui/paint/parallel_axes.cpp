@@ -5,7 +5,6 @@
 #include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
-#include <QPaintEngine>
 #include <QPainter>
 #include <QToolTip>
 #include <algorithm>
@@ -224,6 +223,8 @@ void ParallelAxes::draw_axes(QPainter& painter, const QRectF& area, const Theme&
     const double x = x_of(lines, static_cast<int>(place));
     painter.setPen(QPen(theme.axis, 1.5));
     painter.drawLine(QPointF(x, lines.top()), QPointF(x, lines.bottom()));
+    const bool last = place + 1 == order_.size();
+    const double room = last ? kAfter - 8.0 : x_of(lines, static_cast<int>(place) + 1) - x - 12.0;
     double labelled = -1e9;  // where the last label is
     for (const Tick& tick : axis.ticks.empty() ? axis.axis.ticks(most) : axis.ticks) {
       const double y = y_of(lines, index, tick.value);
@@ -233,13 +234,13 @@ void ParallelAxes::draw_axes(QPainter& painter, const QRectF& area, const Theme&
         continue;  // no room
       }
       labelled = y;
-      const double width = metrics.horizontalAdvance(tick.label) + 2.0;
-      const QRectF label(x + 6.0, y - metrics.height() / 2.0, width, metrics.height());
+      const QString text = metrics.elidedText(tick.label, Qt::ElideRight, room);
+      const QRectF label(x + 6.0, y - metrics.height() / 2.0, metrics.horizontalAdvance(text) + 2.0, metrics.height());
       QColor behind = theme.background;
       behind.setAlphaF(0.75F);
       painter.fillRect(label, behind);
       painter.setPen(theme.text);
-      painter.drawText(label, Qt::AlignCenter, tick.label);
+      painter.drawText(label, Qt::AlignCenter, text);
     }
     QFont font = painter.font();
     font.setBold(plot_.shaded_by == index);
@@ -313,19 +314,11 @@ void ParallelAxes::draw(QPainter& painter, const QRectF& area, const Theme& them
 }
 
 void ParallelAxes::paint_layers(const Theme& theme) {
-  const QSize pixels = size() * devicePixelRatioF();
-  const auto fresh = [&](QImage& image) {
-    image = QImage(pixels, QImage::Format_ARGB32_Premultiplied);
-    image.setDevicePixelRatio(devicePixelRatioF());
-    image.fill(Qt::transparent);
-  };
-  if (context_.size() != pixels) {
-    fresh(context_);
+  if (fit_layer(context_)) {
     context_.fill(theme.background);
     paint_lines(context_, theme, false);
   }
-  if (passing_.size() != pixels) {
-    fresh(passing_);
+  if (fit_layer(passing_)) {
     paint_lines(passing_, theme, true);
   }
 }
@@ -337,7 +330,7 @@ void ParallelAxes::paintEvent(QPaintEvent* event) {
   }
   const Theme theme = current(palette());
   QPainter painter(this);
-  if (painter.paintEngine()->type() == QPaintEngine::SVG) {  // an export: lines, not pixels
+  if (keeps_lines(painter)) {
     paint_all(painter, rect(), theme);
     return;
   }

@@ -4,9 +4,7 @@
 #include <QFontMetricsF>
 #include <QHelpEvent>
 #include <QKeyEvent>
-#include <QLinearGradient>
 #include <QMouseEvent>
-#include <QPaintEngine>
 #include <QPainter>
 #include <QToolTip>
 #include <algorithm>
@@ -21,37 +19,14 @@ namespace {
 constexpr double kReach = 8.0;  // of a click, pixels
 constexpr double kDot = 5.0;    // diameter
 constexpr std::size_t kShades = 24;
-constexpr double kMargin = 10.0;
-constexpr std::size_t kMany = 2000;  // points that are drawn by hand
+constexpr double kBetweenCorners = 4.0;  // of a lasso, pixels
+constexpr std::size_t kMany = 2000;      // points that are drawn by hand
 
 bool drawn(const ScatterPoint& point) { return std::isfinite(point.x) && std::isfinite(point.y); }
 
 std::size_t shade_of(const ScatterPoint& point) {
   const double share = std::clamp(std::isfinite(point.shade) ? point.shade : 0.0, 0.0, 1.0);
   return std::min(kShades - 1, static_cast<std::size_t>(share * kShades));
-}
-
-// The ramp with the names of its ends, at the right of a line.
-void draw_ramp(QPainter& painter, const QRectF& line, const Theme& theme, const ScatterPlot& plot) {
-  if (plot.shade_title.isEmpty()) {
-    return;
-  }
-  const QFontMetricsF metrics(painter.font());
-  const QString before = QStringLiteral("%1: %2 ").arg(plot.shade_title, plot.shade_low);
-  const double after = metrics.horizontalAdvance(plot.shade_high) + 4.0;
-  const double ramp = 72.0;
-  const double left = std::max(line.left(), line.right() - ramp - after - metrics.horizontalAdvance(before));
-  painter.setPen(theme.muted);
-  painter.drawText(QRectF(left, line.top(), metrics.horizontalAdvance(before) + 2.0, line.height()),
-                   Qt::AlignLeft | Qt::AlignVCenter, before);
-  const double start = left + metrics.horizontalAdvance(before) + 2.0;
-  const double step = ramp / kShades;
-  for (std::size_t i = 0; i < kShades; ++i) {
-    painter.fillRect(QRectF(start + step * static_cast<double>(i), line.top() + 3.0, step + 0.5, line.height() - 6.0),
-                     theme.ramp(static_cast<double>(i) / (kShades - 1)));
-  }
-  painter.drawText(QRectF(start + ramp + 4.0, line.top(), after, line.height()), Qt::AlignLeft | Qt::AlignVCenter,
-                   plot.shade_high);
 }
 
 }  // namespace
@@ -110,6 +85,11 @@ void ScatterChart::set_selected(std::optional<int> point, std::optional<int> a, 
   update();
 }
 
+void ScatterChart::set_lasso(QPolygonF corners) {
+  lasso_ = std::move(corners);
+  update();
+}
+
 void ScatterChart::draw_points(QPainter& painter, const PlotFrame& frame, const Theme& theme) const {
   // By colour, the faint ones first, so that few pens are set and the strong lie on top.
   std::vector<QPointF> out;
@@ -128,8 +108,7 @@ void ScatterChart::draw_points(QPainter& painter, const PlotFrame& frame, const 
   painter.setRenderHint(QPainter::Antialiasing, plot_.points.size() < kMany);
   dots(out, theme.missing, kDot * 0.7);
   for (std::size_t shade = 0; shade < kShades; ++shade) {
-    const QColor colour =
-        plot_.shade_title.isEmpty() ? theme.colours[0] : theme.ramp((static_cast<double>(shade) + 0.5) / kShades);
+    const QColor colour = !plot_.shaded ? theme.colours[0] : theme.ramp((static_cast<double>(shade) + 0.5) / kShades);
     dots(by_shade.at(shade), colour, kDot);
   }
   draw_marked(painter, frame, theme);
@@ -159,9 +138,9 @@ void ScatterChart::stamp_points(QImage& image, const PlotFrame& frame, const The
   for (std::size_t shade = 0; shade < by_shade.size(); ++shade) {
     const double radius = (shade == 0 ? 0.35 : 0.5) * kDot * scale;
     const int reach = static_cast<int>(radius);
-    const QColor colour = shade == 0                    ? theme.missing
-                          : plot_.shade_title.isEmpty() ? theme.colours[0]
-                                                        : theme.ramp((static_cast<double>(shade) - 0.5) / kShades);
+    const QColor colour = shade == 0      ? theme.missing
+                          : !plot_.shaded ? theme.colours[0]
+                                          : theme.ramp((static_cast<double>(shade) - 0.5) / kShades);
     for (const QPointF& at : by_shade.at(shade)) {
       if (!clip.contains(at)) {
         continue;
@@ -217,19 +196,13 @@ void ScatterChart::draw_selected(QPainter& painter, const PlotFrame& frame, cons
 
 void ScatterChart::draw(QPainter& painter, const QRectF& area, const Theme& theme, Spots&) const {
   draw_plot(painter, area, theme, true);
+  draw_lasso(painter, frame_, theme);
   draw_selected(painter, frame_, theme);
 }
 
 void ScatterChart::draw_plot(QPainter& painter, const QRectF& area, const Theme& theme, bool with_points) const {
   painter.save();
-  QRectF inner = draw_title(painter, area, theme, plot_.title);
-  const QFontMetricsF metrics(painter.font());
-  frame_ = draw_plot_frame(painter, inner, theme, QString(), plot_.x, plot_.y);
-  const double after_title = metrics.horizontalAdvance(plot_.y.title) + 3.0 * kMargin;
-  draw_ramp(
-      painter,
-      QRectF(inner.left() + after_title, inner.top(), inner.width() - after_title - kMargin, metrics.height() + 2),
-      theme, plot_);
+  frame_ = draw_plot_frame(painter, area, theme, plot_.title, plot_.x, plot_.y);
   painter.setClipRect(frame_.plot.adjusted(-kDot, -kDot, kDot, kDot));
   if (with_points) {
     draw_points(painter, frame_, theme);
@@ -262,28 +235,42 @@ void ScatterChart::paintEvent(QPaintEvent* event) {
   }
   const Theme theme = current(palette());
   QPainter painter(this);
-  if (painter.paintEngine()->type() == QPaintEngine::SVG) {  // an export: marks, not pixels
+  if (keeps_lines(painter)) {
     paint_all(painter, rect(), theme);
     return;
   }
-  const QSize pixels = size() * devicePixelRatioF();
-  if (image_.size() != pixels) {
-    image_ = QImage(pixels, QImage::Format_ARGB32_Premultiplied);
-    image_.setDevicePixelRatio(devicePixelRatioF());
+  if (fit_layer(image_)) {
     paint_image(theme);
   }
   painter.drawImage(QPointF(), image_);
+  draw_lasso(painter, frame_, theme);
   draw_selected(painter, frame_, theme);
-  if (lasso_.size() > 1) {
-    QColor shade = theme.selection;
-    painter.setPen(QPen(shade, 1.5, Qt::DashLine));
-    shade.setAlphaF(0.15F);
-    painter.setBrush(shade);
-    if (free_) {
-      painter.drawPolygon(lasso_);
-    } else {
-      painter.drawRect(QRectF(lasso_.first(), lasso_.last()).normalized());
-    }
+  draw_brush(painter, theme);
+}
+
+void ScatterChart::draw_lasso(QPainter& painter, const PlotFrame& frame, const Theme& theme) const {
+  QPolygonF shape;
+  for (const QPointF& corner : lasso_) {
+    shape << frame.place(corner.x(), corner.y());
+  }
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(QPen(theme.selection, 1.5));
+  painter.setBrush(Qt::NoBrush);
+  painter.drawPolygon(shape);
+}
+
+void ScatterChart::draw_brush(QPainter& painter, const Theme& theme) const {
+  if (drawn_.size() < 2) {
+    return;
+  }
+  QColor shade = theme.selection;
+  painter.setPen(QPen(shade, 1.5, Qt::DashLine));
+  shade.setAlphaF(0.15F);
+  painter.setBrush(shade);
+  if (free_) {
+    painter.drawPolygon(drawn_);
+  } else {
+    painter.drawRect(QRectF(drawn_.first(), drawn_.last()).normalized());
   }
 }
 
@@ -319,9 +306,9 @@ bool ScatterChart::event(QEvent* event) {
 }
 
 void ScatterChart::mousePressEvent(QMouseEvent* event) {
-  if (event->button() == Qt::LeftButton) {
+  if (event->button() == Qt::LeftButton && !is_empty()) {
     pressed_ = event->position();
-    free_ = event->modifiers().testFlag(Qt::ShiftModifier);
+    free_ = !event->modifiers().testFlag(Qt::ShiftModifier);
   }
 }
 
@@ -330,16 +317,16 @@ void ScatterChart::mouseMoveEvent(QMouseEvent* event) {
     return;
   }
   const bool far = (event->position() - *pressed_).manhattanLength() >= QApplication::startDragDistance();
-  if (!far && lasso_.isEmpty()) {
+  if (!far && drawn_.isEmpty()) {
     return;
   }
-  if (free_) {
-    if (lasso_.isEmpty()) {
-      lasso_ << *pressed_;
-    }
-    lasso_ << event->position();
-  } else {
-    lasso_ = QPolygonF({*pressed_, event->position()});
+  if (drawn_.isEmpty()) {
+    drawn_ << *pressed_;
+  }
+  if (!free_) {
+    drawn_ = QPolygonF({*pressed_, event->position()});
+  } else if ((event->position() - drawn_.last()).manhattanLength() >= kBetweenCorners) {
+    drawn_ << event->position();
   }
   update();
 }
@@ -349,44 +336,49 @@ void ScatterChart::mouseReleaseEvent(QMouseEvent* event) {
     return;
   }
   pressed_.reset();
-  if (lasso_.size() > 1) {
+  if (!drawn_.isEmpty()) {
     finish_brush();
-    return;
-  }
-  if (const std::optional<int> point = point_at(event->position())) {
+  } else if (const std::optional<int> point = point_at(event->position())) {
     Q_EMIT activated(*point);
   }
 }
 
-// The range of what the shape encloses: a filter is a range of each axis.
+// What encloses no point would leave nothing to see: it is dropped.
 void ScatterChart::finish_brush() {
-  const QRectF box = QRectF(lasso_.first(), lasso_.last()).normalized();
-  double x_low = INFINITY;
-  double x_high = -INFINITY;
-  double y_low = INFINITY;
-  double y_high = -INFINITY;
-  for (const ScatterPoint& point : plot_.points) {
-    if (!drawn(point)) {
-      continue;
-    }
-    const QPointF at = frame_.place(point.x, point.y);
-    if (free_ ? lasso_.containsPoint(at, Qt::OddEvenFill) : box.contains(at)) {
-      x_low = std::min(x_low, point.x);
-      x_high = std::max(x_high, point.x);
-      y_low = std::min(y_low, point.y);
-      y_high = std::max(y_high, point.y);
-    }
-  }
-  lasso_.clear();
+  const QPolygonF shape = std::exchange(drawn_, {});
   update();
-  if (x_low <= x_high) {
-    Q_EMIT brushed(x_low, x_high, y_low, y_high);
+  const auto enclosed = [&](const QPolygonF& around) {
+    return std::any_of(plot_.points.begin(), plot_.points.end(), [&](const ScatterPoint& point) {
+      return drawn(point) && around.containsPoint(frame_.place(point.x, point.y), Qt::OddEvenFill);
+    });
+  };
+  if (free_) {
+    if (shape.size() < 3 || !enclosed(shape)) {
+      return;
+    }
+    QPolygonF corners;
+    for (const QPointF& corner : shape) {
+      corners << QPointF(frame_.x_at(corner.x()), frame_.y_at(corner.y()));
+    }
+    Q_EMIT lassoed(corners);
+    return;
+  }
+  const QRectF box = QRectF(shape.first(), shape.last()).normalized();
+  if (enclosed(QPolygonF(box))) {
+    Q_EMIT brushed(frame_.x_at(box.left()), frame_.x_at(box.right()), frame_.y_at(box.bottom()),
+                   frame_.y_at(box.top()));
   }
 }
 
 void ScatterChart::keyPressEvent(QKeyEvent* event) {
   const bool forward = event->key() == Qt::Key_Right || event->key() == Qt::Key_Down;
   const bool back = event->key() == Qt::Key_Left || event->key() == Qt::Key_Up;
+  if (event->key() == Qt::Key_Escape && !drawn_.isEmpty()) {
+    drawn_.clear();
+    pressed_.reset();
+    update();
+    return;
+  }
   if ((!forward && !back) || plot_.front.empty()) {
     QWidget::keyPressEvent(event);
     return;

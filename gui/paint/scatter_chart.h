@@ -1,5 +1,5 @@
 // ScatterChart: two results of many plans against each other, coloured by a third; the front of those that no other
-// beats in both is drawn through. A click selects a point, a drag a rectangle of them, with Shift a lasso.
+// beats in both is drawn through. A click selects a point, a drag draws a lasso around some, with Shift a rectangle.
 //
 // Points are painted into an image once per change of data, size or theme: ten thousand take about a millisecond, and
 // moving over them costs a copy.
@@ -30,9 +30,7 @@ struct ScatterPlot {
   QString title;
   Axis x;
   Axis y;
-  QString shade_title;  // "MFU"; empty: all of one colour
-  QString shade_low;    // of the ramp's ends, with unit
-  QString shade_high;
+  bool shaded = true;  // by the ramp; else all of one colour
   std::vector<ScatterPoint> points;
   std::vector<int> front;  // by x
 };
@@ -51,17 +49,22 @@ class ScatterChart : public Chart {
   // The front is found anew among those that pass.
   void set_passes(const std::vector<char>& passes, bool larger_x, bool larger_y);
   void set_selected(std::optional<int> point, std::optional<int> a, std::optional<int> b);
+  // A lasso that holds: drawn around what it encloses. In the axes' values; empty: none.
+  void set_lasso(QPolygonF corners);
+  const QPolygonF& lasso() const { return lasso_; }
   // What the tooltip of a point says; set by who knows what it stands for.
   void set_tip(std::function<QString(int)> tip) { tip_ = std::move(tip); }
   bool is_empty() const override { return plot_.points.empty(); }
   QSize sizeHint() const override { return {460, 320}; }
-  QSize minimumSizeHint() const override { return {260, 180}; }
+  QSize minimumSizeHint() const override { return {260, 140}; }
 
   // The drawn point next to a place of the widget, within a few pixels.
   std::optional<int> point_at(const QPointF& place) const;
 
  Q_SIGNALS:
-  // Values of both axes that a rectangle or lasso encloses.
+  // Corners of the lasso, in the axes' values.
+  void lassoed(const QPolygonF& corners);
+  // Sides of the rectangle, in the axes' values.
   void brushed(double x_low, double x_high, double y_low, double y_high);
 
  protected:
@@ -83,6 +86,8 @@ class ScatterChart : public Chart {
   void draw_marked(QPainter& painter, const PlotFrame& frame, const Theme& theme) const;
   void draw_front(QPainter& painter, const PlotFrame& frame, const Theme& theme) const;
   void draw_selected(QPainter& painter, const PlotFrame& frame, const Theme& theme) const;
+  void draw_lasso(QPainter& painter, const PlotFrame& frame, const Theme& theme) const;
+  void draw_brush(QPainter& painter, const Theme& theme) const;
   void finish_brush();
 
   ScatterPlot plot_;
@@ -91,7 +96,8 @@ class ScatterChart : public Chart {
   mutable PlotFrame frame_;
   QImage image_;  // without selection and brush
   std::optional<QPointF> pressed_;
-  QPolygonF lasso_;  // of a brush under way: a rectangle's two corners, or a path
+  QPolygonF lasso_;
+  QPolygonF drawn_;  // under way, in pixels: a path, or a rectangle's two corners
   bool free_ = false;
 };
 

@@ -33,6 +33,11 @@ QColor viridis(double at) {
   return {mixed(0), mixed(1), mixed(2)};
 }
 
+QColor mixed(const QColor& one, const QColor& other, double share) {
+  const auto channel = [share](int a, int b) { return static_cast<int>(std::lround((1.0 - share) * a + share * b)); };
+  return {channel(one.red(), other.red()), channel(one.green(), other.green()), channel(one.blue(), other.blue())};
+}
+
 double luminance(const QColor& colour) {
   const auto linear = [](double channel) {
     return channel <= 0.04045 ? channel / 12.92 : std::pow((channel + 0.055) / 1.055, 2.4);
@@ -45,6 +50,27 @@ double luminance(const QColor& colour) {
 Category Theme::category(std::size_t index) const {
   const std::size_t round = index / kCategoryColours;
   return {colours.at(index % kCategoryColours), static_cast<Hatch>((index + round) % kHatches)};
+}
+
+// The colours, then lighter, darker, and halfway between two of them.
+CellLook Theme::cell(std::size_t index) const {
+  constexpr double kShift = 0.4;
+  constexpr std::size_t kPartner = 2;
+  const std::size_t round = index / kCategoryColours % kCellMarks;
+  const std::size_t place = index % kCategoryColours;
+  const QColor& base = colours.at(place);
+  const auto mark = static_cast<CellMark>(round);
+  switch (mark) {
+    case CellMark::kNone:
+      return {base, mark};
+    case CellMark::kDot:
+      return {mixed(base, Qt::white, kShift), mark};
+    case CellMark::kBar:
+      return {mixed(base, Qt::black, kShift), mark};
+    case CellMark::kFrame:
+      return {mixed(base, colours.at((place + kPartner) % kCategoryColours), 0.5), mark};
+  }
+  return {base, mark};
 }
 
 QColor Theme::ramp(double share) const {

@@ -24,6 +24,17 @@ struct Category {
 
 constexpr std::size_t kCategoryColours = 7;
 
+// What tells small cells apart, where a hatch has no room: the colour, and a mark inside.
+enum class CellMark : std::uint8_t { kNone, kDot, kBar, kFrame };
+constexpr std::size_t kCellMarks = 4;
+
+struct CellLook {
+  QColor colour;
+  CellMark mark = CellMark::kNone;
+};
+
+constexpr std::size_t kCellLooks = kCategoryColours * kCellMarks;
+
 struct Theme {
   bool dark = false;
   QColor background;  // of charts
@@ -43,6 +54,9 @@ struct Theme {
 
   // The index-th of a list; the first 7 differ in colour and in hatch, all of 42 in one of them.
   Category category(std::size_t index) const;
+  // Of a cell of the index-th group: 28 differ, in colour even where the mark is too small to see; then again the
+  // first.
+  CellLook cell(std::size_t index) const;
   // 0: little, 1: most. Outside: clamped.
   QColor ramp(double share) const;
 };

@@ -254,6 +254,38 @@ void draw_gpu_labels(QPainter& painter, const TopologyFrame& frame, const PodPic
   }
 }
 
+// The second cue of groups: more than 7 differ by a mark as well. One call for each ink.
+void draw_marks(QPainter& painter, const TopologyFrame& frame, const PodPicture& pod) {
+  constexpr double kGap = 1.0;  // between cells
+  std::vector<QRectF> dark;
+  std::vector<QRectF> bright;
+  const QRectF shown = window(frame);
+  for (int row = 0; row < pod.rows; ++row) {
+    for (int column = 0; column < pod.columns; ++column) {
+      const std::int32_t rank = pod.cells[static_cast<std::size_t>(row) * static_cast<std::size_t>(pod.columns) +
+                                          static_cast<std::size_t>(column)];
+      const std::int32_t group = rank < 0 ? -1 : frame.colours->category[static_cast<std::size_t>(rank)];
+      if (group < 0) {
+        continue;
+      }
+      const CellLook look = frame.theme.cell(static_cast<std::size_t>(group));
+      const QRectF cell = pixels(frame, QRectF(pod.lattice.left() + column, pod.lattice.top() + row, 1.0, 1.0));
+      if (look.mark == CellMark::kNone || !cell.intersects(shown)) {
+        continue;
+      }
+      std::vector<QRectF>& into = readable_on(look.colour) == QColor(Qt::white) ? bright : dark;
+      for (const QRectF& part : mark_areas(cell.adjusted(kGap, kGap, 0.0, 0.0), look.mark)) {
+        into.push_back(part);
+      }
+    }
+  }
+  painter.setPen(Qt::NoPen);
+  for (const auto& [rects, ink] : {std::pair(&dark, readable_on(Qt::white)), std::pair(&bright, QColor(Qt::white))}) {
+    painter.setBrush(ink);
+    painter.drawRects(rects->data(), static_cast<int>(rects->size()));
+  }
+}
+
 void draw_pod(QPainter& painter, const TopologyFrame& frame, std::size_t index, const SwitchLoads& loads) {
   const PodPicture& pod = frame.picture->pods()[index];
   const QRectF area = pixels(frame, pod.frame);
@@ -266,6 +298,9 @@ void draw_pod(QPainter& painter, const TopologyFrame& frame, std::size_t index, 
   draw_tile(painter, frame, pod, tile);
   if (detail >= PlaneDetail::kGpus) {
     draw_gaps(painter, frame, pod);
+    if (detail != PlaneDetail::kLabels && !frame.colours->category.empty()) {
+      draw_marks(painter, frame, pod);  // close up, the group's number is written
+    }
   }
   if (detail >= PlaneDetail::kBlocks) {
     draw_blocks(painter, frame, pod);
@@ -292,7 +327,7 @@ void draw_devices(QPainter& painter, const TopologyFrame& frame, const SwitchLoa
     if (of.kind == VertexKind::kGpu && !frame.colours->category.empty()) {
       const auto rank = frame.picture->rank_at(frame.picture->anchor(id));
       const std::int32_t category = rank ? frame.colours->category[rank->at()] : -1;
-      colour = category < 0 ? frame.theme.missing : frame.theme.category(static_cast<std::size_t>(category)).colour;
+      colour = category < 0 ? frame.theme.missing : frame.theme.cell(static_cast<std::size_t>(category)).colour;
     }
     painter.setPen(QPen(frame.theme.axis, of.kind == VertexKind::kGpu ? 2.0 : 1.0));
     painter.setBrush(colour);
@@ -527,7 +562,7 @@ PodTile tile_of(const PodPicture& pod, const std::vector<float>& loads, const Gp
       const float busy = std::clamp(loads[r], 0.0F, 1.0F);
       cells[i] = {ramp[static_cast<std::size_t>(busy * 256.0F)], loads[r]};
     } else if (r < colours.category.size() && colours.category[r] >= 0) {
-      cells[i].colour = theme.category(static_cast<std::size_t>(colours.category[r])).colour.rgb();
+      cells[i].colour = theme.cell(static_cast<std::size_t>(colours.category[r])).colour.rgb();
     } else {
       cells[i].colour = theme.missing.rgb();
     }

@@ -23,7 +23,9 @@ struct ColumnText {
 };
 
 constexpr std::array<ColumnText, kPlanColumns> kTexts = {{
-    {"Layout", "", "How the model and the batch are laid out over the ranks; hover a row to read its words"},
+    {"Layout", "",
+     "How the model and the batch are laid out over the ranks; hover a row to read its words. Bold: what the best plan "
+     "has otherwise; \u2026: words that both have"},
     {"Step time", "ms", "Predicted time of one training step; hover a row for the range in which 4 of 5 runs fall"},
     {"Tokens/s", "", "Tokens trained on in a second, all ranks together"},
     {"MFU", "%",
@@ -146,7 +148,7 @@ QString value_text(PlanColumn column, double value) {
     case PlanColumn::kGoodput:
       return QStringLiteral("%1 %").arg(value, 0, 'f', 1);
     case PlanColumn::kTokensPerDay:
-      return QStringLiteral("%1 G").arg(value, 0, 'g', 3);
+      return QStringLiteral("%1 G").arg(value, 0, value < 10 ? 'g' : 'f', value < 10 ? 3 : 1);
     case PlanColumn::kCost:
       return QString::number(value, 'f', value < 10 ? 2 : 0);
     case PlanColumn::kSchedule:

@@ -265,6 +265,7 @@ void add_goodput(const Problem& problem, std::vector<PlanRow>& plans, const std:
       .checkpoint = problem.checkpoint,
       .overrides = {}};
   request.overrides.archive_interval = from_si<Seconds>(kArchiveInterval);
+  request.overrides.mean_time_between_failures = problem.mean_time_between_failures;
   std::size_t priced = 0;
   for (PlanRow& row : plans) {
     if (!row.feasible() || priced++ == kWithGoodput || stop.stop_requested()) {

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/plan/plan_size.h"
 #include "core/plan/shipped.h"
+#include "core/units/parse_quantity.h"
 #include "simulator/open_machine.h"
 #include "simulator/planner/planner.h"
 
@@ -29,6 +30,7 @@ class Opener {
         problem_->failures = simulator::open_failure_profile(study_.failures);
       }
     });
+    at(Field::kFailureTime, [this] { failure_time(); });
     at(Field::kPolicy, [this] { problem_->recovery.kind = parse_recovery_kind(study_.policy, "policy"); });
     numbers();
     types();
@@ -77,6 +79,20 @@ class Opener {
     problem_->profile = std::move(opened.profile);
     if (opened.cluster) {
       problem_->cluster = std::make_shared<const Cluster>(std::move(*opened.cluster));
+    }
+  }
+
+  void failure_time() {
+    if (study_.mean_time_between_failures.empty()) {
+      return;
+    }
+    const auto time = parse_quantity<Seconds>(study_.mean_time_between_failures, "mean_time_between_failures");
+    if (!(time > Seconds())) {
+      throw Error("must be longer than nothing", "mean_time_between_failures", "a time such as \"1 h\"");
+    }
+    problem_->mean_time_between_failures = time;
+    if (!problem_->failures) {
+      problem_->failures = simulator::open_failure_profile("none");
     }
   }
 

@@ -14,6 +14,7 @@
 #include "core/plan/plan.h"
 #include "core/plan/recovery_policy.h"
 #include "core/plan/training.h"
+#include "core/units/quantity.h"
 #include "gui/session/study.h"
 #include "simulator/failure/failure_profile.h"
 #include "simulator/throughput/machine.h"
@@ -29,6 +30,7 @@ struct Problem {
   std::shared_ptr<const Cluster> cluster;     // its graph; null where only nodes and NICs are known
   Layout base;                                // types: what a search leaves alone
   std::optional<simulator::FailureProfile> failures;
+  std::optional<Seconds> mean_time_between_failures;  // said by hand; then `failures` has the times of recovery alone
   RecoveryPolicy recovery;
   CheckpointPolicy checkpoint;
 

@@ -1,5 +1,6 @@
 #include "gui/session/reliability_studies.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace trainyard::gui {
@@ -12,16 +13,22 @@ constexpr std::int64_t kRuns = 200;
 }  // namespace
 
 std::optional<simulator::JobCase> job_case(const Problem& problem, const PlanRow& row) {
-  if (!problem.machine || !problem.failures || !row.feasible()) {
+  if (!problem.failures || !row.feasible()) {
     return std::nullopt;
   }
   simulator::JobCase of;
   of.plan = problem.plan_of(row.layout);
+  of.profile = *problem.failures;
+  of.step_time = row.step_time;
+  of.overrides.mean_time_between_failures = problem.mean_time_between_failures;
+  if (!problem.machine) {  // as `trainyard reliability --plan` takes a plan for CPUs
+    of.fabric.ranks.value = of.plan.layout.ranks();
+    of.fabric.ranks_per_node.value = std::max<std::int64_t>(1, of.plan.cluster.ranks_per_node);
+    return of;
+  }
   of.fabric = problem.machine->fabric;
   of.accelerator = problem.machine->accelerator;
   of.cluster = problem.cluster;
-  of.profile = *problem.failures;
-  of.step_time = row.step_time;
   of.overrides.archive_interval = from_si<Seconds>(kArchiveInterval);
   return of;
 }
@@ -76,8 +83,10 @@ void ReliabilityStudies::request(int plan, bool full) {
     state = PartState::kFailed;
     part.message = !row->feasible() ? tr("The plan can't run, so it can't fail.")
                    : analysis_.problem()->on_this_machine()
-                       ? tr("No failures are published of this machine. Choose a cluster in Inputs.")
-                       : tr("No failure profile is chosen. Choose one in Inputs.");
+                       ? tr("Nobody has published how often this machine fails. Say it in Inputs, under Failures, "
+                            "\u201ca failure every\u201d; or assume what the button below says.")
+                       : tr("Inputs name no failure profile, so nothing is known of what fails. Choose one there, "
+                            "under Failures; or take the one that the button below names.");
     return;
   }
   state = PartState::kComputing;

@@ -17,7 +17,7 @@
 
 namespace trainyard::gui {
 
-// Nothing where no failures are known: of this machine, or of a study without a profile.
+// Nothing where no failures are known: of a study without a profile and without a time between failures.
 std::optional<simulator::JobCase> job_case(const Problem& problem, const PlanRow& row);
 
 class ReliabilityStudies : public QObject {

@@ -6,6 +6,29 @@
 
 namespace trainyard::gui {
 
+double LassoFilter::Side::along(double value) const { return logarithmic ? std::log(value) : value; }
+
+double LassoFilter::Side::value(double along) const { return logarithmic ? std::exp(along) : along; }
+
+// How many sides lie to the right of the place: an odd number inside.
+bool LassoFilter::encloses(double x_value, double y_value) const {
+  const double place_x = x.along(x_value);
+  const double place_y = y.along(y_value);
+  if (!std::isfinite(place_x) || !std::isfinite(place_y)) {
+    return false;
+  }
+  bool inside = false;
+  for (std::size_t i = 0; i < corners.size(); ++i) {
+    const auto& [from_x, from_y] = corners[i];
+    const auto& [to_x, to_y] = corners[(i + 1) % corners.size()];
+    if ((from_y > place_y) != (to_y > place_y) &&
+        place_x < from_x + (place_y - from_y) / (to_y - from_y) * (to_x - from_x)) {
+      inside = !inside;
+    }
+  }
+  return inside;
+}
+
 const PlanRow* Results::plan(std::optional<int> index) const {
   return index && *index >= 0 && static_cast<std::size_t>(*index) < plans_.size()
              ? &plans_[static_cast<std::size_t>(*index)]
@@ -45,9 +68,17 @@ void Results::remove_filter(PlanColumn column) {
   }
 }
 
+void Results::set_lasso(std::optional<LassoFilter> lasso) {
+  if (lasso_ != lasso) {
+    lasso_ = std::move(lasso);
+    Q_EMIT filter_changed();
+  }
+}
+
 void Results::clear_filters() {
-  if (!filters_.empty()) {
+  if (filtered()) {
     filters_.clear();
+    lasso_.reset();
     Q_EMIT filter_changed();
   }
 }
@@ -55,6 +86,9 @@ void Results::clear_filters() {
 bool Results::passes(int index) const {
   const PlanRow* row = plan(index);
   if (row == nullptr || (!row->feasible() && !infeasible_shown_)) {
+    return false;
+  }
+  if (lasso_ && !lasso_->encloses(value_of(*row, lasso_->x.column), value_of(*row, lasso_->y.column))) {
     return false;
   }
   return std::all_of(filters_.begin(), filters_.end(), [&](const RangeFilter& filter) {
@@ -74,6 +108,10 @@ QString text_of(const RangeFilter& filter) {
   const QString high = value_text(filter.column, filter.high);
   return low == high ? QObject::tr("%1 %2").arg(title_of(filter.column), low)
                      : QObject::tr("%1 %2 to %3").arg(title_of(filter.column), low, high);
+}
+
+QString text_of(const LassoFilter& lasso) {
+  return QObject::tr("lasso over %1 and %2").arg(title_of(lasso.x.column), title_of(lasso.y.column));
 }
 
 }  // namespace trainyard::gui

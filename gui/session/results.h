@@ -8,6 +8,7 @@
 #include <QString>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/units/count.h"
@@ -21,6 +22,23 @@ struct RangeFilter {
   double low = 0.0;  // in the column's values, both ends in
   double high = 0.0;
   friend bool operator==(const RangeFilter&, const RangeFilter&) = default;
+};
+
+// The plans inside a shape drawn over two results.
+struct LassoFilter {
+  struct Side {
+    PlanColumn column = PlanColumn::kStepTime;
+    bool logarithmic = false;  // the axis that it was drawn on: corners are joined straight there
+    double along(double value) const;
+    double value(double along) const;
+    friend bool operator==(const Side&, const Side&) = default;
+  };
+  Side x;
+  Side y;
+  std::vector<std::pair<double, double>> corners;  // along x and y: values, or their logarithms
+  // By the even-odd rule; false where the plan has no such result.
+  bool encloses(double x_value, double y_value) const;
+  friend bool operator==(const LassoFilter&, const LassoFilter&) = default;
 };
 
 struct SearchSummary {
@@ -49,7 +67,10 @@ class Results : public QObject {
   const std::vector<RangeFilter>& filters() const { return filters_; }
   void set_filter(const RangeFilter& filter);  // in place of the column's
   void remove_filter(PlanColumn column);
-  void clear_filters();
+  const std::optional<LassoFilter>& lasso() const { return lasso_; }
+  void set_lasso(std::optional<LassoFilter> lasso);
+  void clear_filters();  // the lasso too
+  bool filtered() const { return lasso_ || !filters_.empty(); }
   bool passes(int index) const;
   bool infeasible_shown() const { return infeasible_shown_; }
   void show_infeasible(bool shown);
@@ -63,10 +84,13 @@ class Results : public QObject {
   std::vector<PlanRow> plans_;
   SearchSummary summary_;
   std::vector<RangeFilter> filters_;
+  std::optional<LassoFilter> lasso_;
   bool infeasible_shown_ = false;
 };
 
 // "tp 4 to 8", "step time 1.2 s to 1.5 s"
 QString text_of(const RangeFilter& filter);
+// "lasso over Step time and Memory/rank"
+QString text_of(const LassoFilter& lasso);
 
 }  // namespace trainyard::gui

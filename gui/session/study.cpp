@@ -125,6 +125,7 @@ Study parse_study(const std::string& text, const std::string& where) {
   study.precision = reader.optional_text("precision").value_or(study.precision);
   study.gpu_hour_price = reader.optional_number("gpu_hour_price", 0.0, kMostPrice);
   study.failures = reader.optional_text("failures").value_or("");
+  study.mean_time_between_failures = reader.optional_text("mean_time_between_failures").value_or("");
   study.policy = reader.optional_text("policy").value_or(study.policy);
   if (const auto limits = reader.optional_object("limits")) {
     study.limits = read_limits(*limits);
@@ -160,6 +161,7 @@ std::string to_json(const Study& study) {
   object["precision"] = study.precision;
   put(object, "gpu_hour_price", study.gpu_hour_price);
   put(object, "failures", study.failures);
+  put(object, "mean_time_between_failures", study.mean_time_between_failures);
   object["policy"] = study.policy;
   if (const ordered_json limits = limits_json(study.limits); !limits.empty()) {
     object["limits"] = limits;

@@ -31,8 +31,50 @@ Scale scale_for(double low, double high) {
   return low > 0.0 && high > 12.0 * low ? Scale::kLogarithmic : Scale::kLinear;
 }
 
+struct ShownUnit {
+  Unit unit = Unit::kNone;
+  double in_unit = 1.0;
+};
+
+// Columns hold milliseconds, GiB and percent; their axes say "2 min", "1 TiB".
+ShownUnit shown_unit(PlanColumn column) {
+  switch (column) {
+    case PlanColumn::kStepTime:
+      return {Unit::kTime, 1e-3};
+    case PlanColumn::kMemory:
+      return {Unit::kBytes, 0x1p30};
+    case PlanColumn::kMfu:
+    case PlanColumn::kBubble:
+    case PlanColumn::kCommunication:
+    case PlanColumn::kGoodput:
+      return {Unit::kShare, 0.01};
+    default:
+      return {};
+  }
+}
+
+// An axis that carries its unit at each tick doesn't need it in its name.
+QString axis_name(PlanColumn column) {
+  return shown_unit(column).unit == Unit::kNone ? heading_of(column) : title_of(column);
+}
+
+bool differs_in_words(const std::vector<const PlanRow*>& rows, PlanColumn column) {
+  const auto first = std::find_if(rows.begin(), rows.end(),
+                                  [column](const PlanRow* row) { return std::isfinite(value_of(*row, column)); });
+  if (first == rows.end()) {
+    return false;
+  }
+  const double value = value_of(**first, column);
+  const QString text = value_text(column, value);
+  return std::any_of(first, rows.end(), [&](const PlanRow* row) {
+    const double other = value_of(*row, column);
+    return std::isfinite(other) && other != value && value_text(column, other) != text;
+  });
+}
+
 Axis spread_axis(const std::set<double>& values, PlanColumn column) {
-  Axis axis{heading_of(column), *values.begin(), *values.rbegin(), Scale::kLinear, Unit::kNone};
+  const ShownUnit shown = shown_unit(column);
+  Axis axis{axis_name(column), *values.begin(), *values.rbegin(), Scale::kLinear, shown.unit, shown.in_unit};
   axis.scale = scale_for(axis.low, axis.high);
   return rounded(axis);
 }
@@ -49,7 +91,7 @@ std::vector<PlanColumn> columns_of(const std::vector<const PlanRow*>& rows) {
   std::vector<PlanColumn> results;
   for (int i = 0; i < kPlanColumns; ++i) {
     const auto column = static_cast<PlanColumn>(i);
-    if (column != PlanColumn::kLayout && values_in(rows, column).size() > 1) {
+    if (column != PlanColumn::kLayout && differs_in_words(rows, column)) {
       (is_degree(column) ? degrees : results).push_back(column);
     }
   }
@@ -70,7 +112,7 @@ std::vector<PlanColumn> metrics_of(const std::vector<const PlanRow*>& rows) {
 
 ParallelAxis axis_of(const std::vector<const PlanRow*>& rows, PlanColumn column) {
   ParallelAxis result;
-  result.name = heading_of(column);
+  result.name = axis_name(column);
   result.tip = QStringLiteral("%1\n%2\n%3")
                    .arg(heading_of(column), meaning_of(column),
                         tr("Drag along the axis to keep a range; click here to colour by it; drag here to move it."));
@@ -98,22 +140,49 @@ ParallelAxis axis_of(const std::vector<const PlanRow*>& rows, PlanColumn column)
   return result;
 }
 
+// From the worst to the best; without those that have no value.
+std::vector<double> ranked_values(const std::vector<const PlanRow*>& rows, PlanColumn column) {
+  std::vector<double> values;
+  for (const PlanRow* row : rows) {
+    const double value = value_of(*row, column);
+    if (std::isfinite(value)) {
+      values.push_back(value);
+    }
+  }
+  std::sort(values.begin(), values.end());
+  if (smaller_is_better(column)) {
+    std::reverse(values.begin(), values.end());
+  }
+  return values;
+}
+
 std::vector<double> shades_of(const std::vector<const PlanRow*>& rows, PlanColumn column) {
-  const std::set<double> values = values_in(rows, column);
+  const std::vector<double> ranked = ranked_values(rows, column);
   std::vector<double> shades(rows.size(), 0.0);
-  if (values.empty()) {
+  if (ranked.empty() || ranked.front() == ranked.back()) {
+    shades.assign(rows.size(), 1.0);
     return shades;
   }
-  Axis axis{{}, *values.begin(), *values.rbegin(), Scale::kLinear, Unit::kNone};
-  axis.scale = scale_for(axis.low, axis.high);
+  const bool smaller = smaller_is_better(column);
+  const auto worse = [smaller](double a, double b) { return smaller ? a > b : a < b; };
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const double value = value_of(*rows[i], column);
     if (std::isfinite(value)) {
-      const double share = axis.high > axis.low ? axis.share(value) : 1.0;
-      shades[i] = smaller_is_better(column) ? 1.0 - share : share;
+      const auto [from, to] = std::equal_range(ranked.begin(), ranked.end(), value, worse);
+      const auto place = static_cast<double>((from - ranked.begin()) + (to - ranked.begin()) - 1) / 2.0;
+      shades[i] = place / static_cast<double>(ranked.size() - 1);
     }
   }
   return shades;
+}
+
+RampLabels ramp_labels(const std::vector<const PlanRow*>& rows, PlanColumn column) {
+  const std::vector<double> ranked = ranked_values(rows, column);
+  if (ranked.empty() || ranked.front() == ranked.back()) {
+    return {};
+  }
+  return {title_of(column), value_text(column, ranked.front()), value_text(column, ranked[ranked.size() / 2]),
+          value_text(column, ranked.back())};
 }
 
 ParallelPlot parallel_plot(const std::vector<const PlanRow*>& rows, const std::vector<PlanColumn>& columns,
@@ -142,19 +211,13 @@ ScatterPlot scatter_plot(const std::vector<const PlanRow*>& rows, PlanColumn x, 
   ScatterPlot plot;
   const std::set<double> x_values = values_in(rows, x);
   const std::set<double> y_values = values_in(rows, y);
-  const std::set<double> shade_values = values_in(rows, shade);
   if (x_values.empty() || y_values.empty()) {
     return plot;
   }
   plot.x = spread_axis(x_values, x);
   plot.y = spread_axis(y_values, y);
   const std::vector<double> shades = shades_of(rows, shade);
-  if (shade_values.size() > 1) {
-    const bool smaller = smaller_is_better(shade);
-    plot.shade_title = title_of(shade);
-    plot.shade_low = value_text(shade, smaller ? *shade_values.rbegin() : *shade_values.begin());
-    plot.shade_high = value_text(shade, smaller ? *shade_values.begin() : *shade_values.rbegin());
-  }
+  plot.shaded = values_in(rows, shade).size() > 1;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     plot.points.push_back({value_of(*rows[i], x), value_of(*rows[i], y), shades[i], passes[i] != 0, false});
   }

@@ -4,19 +4,23 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QMenu>
-#include <QSplitter>
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
 
 #include "gui/views/explore_plots.h"
 #include "gui/views/filter_chips.h"
+#include "gui/views/fitting_panes.h"
+#include "gui/views/flow_layout.h"
 
 namespace trainyard::gui {
 
 namespace {
 
-constexpr int kBrushDelay = 30;  // ms
+constexpr int kBrushDelay = 30;          // ms
+constexpr QSize kComfortable(460, 250);  // of a chart beside another
+constexpr int kLinesPane = 0;
+constexpr int kPointsPane = 1;
 
 std::vector<const PlanRow*> rows_at(const Results& results, const std::vector<int>& plans) {
   std::vector<const PlanRow*> rows;
@@ -32,52 +36,90 @@ ExploreView::ExploreView(Session& session, QWidget* parent)
     : RefreshingView(QStringLiteral("explore"), tr("Explore"), session, parent) {
   axes_ = new ParallelAxes(tr("Plans over their degrees and results: a line a plan"));
   scatter_ = new ScatterChart(tr("Two results of all plans against each other"));
-  scatter_->setToolTip(tr("Click selects a plan; drag keeps a rectangle of plans, with Shift what a lasso encloses."));
-  x_ = new QComboBox;
-  y_ = new QComboBox;
-  shade_ = new QComboBox;
-  auto* choices = new QHBoxLayout;
-  const auto add = [&](const QString& name, QComboBox* choice) {
-    auto* label = new QLabel(name);
-    label->setBuddy(choice);
-    choice->setAccessibleName(name);
-    choices->addWidget(label);
-    choices->addWidget(choice);
-    connect(choice, &QComboBox::activated, this, [this] { refresh_later(); });
-  };
-  add(tr("Across"), x_);
-  add(tr("Up"), y_);
-  add(tr("Colour by"), shade_);
-  shown_ = new QMenu(this);
-  shown_->setToolTipsVisible(true);
-  auto* which = new QToolButton;
-  which->setText(tr("Axes"));
-  which->setToolTip(tr("Which columns have an axis"));
-  which->setMenu(shown_);
-  which->setPopupMode(QToolButton::InstantPopup);
-  choices->addWidget(which);
-  choices->addStretch(1);
+  panes_ = new FittingPanes(this);
+  panes_->add_pane(axes_, tr("Lines"),
+                   tr("All degrees and results: a line a plan. Drag along an axis to keep a range."), kComfortable);
+  panes_->add_pane(scatter_, tr("Points"),
+                   tr("Two results against each other: a point a plan. Drag around some to keep them; with Shift a "
+                      "rectangle. The dashed line joins the plans that no other beats in both."),
+                   kComfortable);
   // Others say the same in other words, or follow from the rest.
   hidden_ = {PlanColumn::kAccumulation, PlanColumn::kChunks, PlanColumn::kTokensPerSecond, PlanColumn::kTokensPerDay};
-  auto* both = new QSplitter(Qt::Vertical, this);
-  both->addWidget(axes_);
-  both->addWidget(scatter_);
-  both->setStretchFactor(0, 1);
-  both->setStretchFactor(1, 1);
   auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(6, 6, 6, 6);
-  layout->addLayout(choices);
+  layout->setContentsMargins(6, 4, 6, 4);
+  layout->setSpacing(4);
+  layout->addWidget(make_controls());
   layout->addWidget(new FilterChips(session.results(), this));
-  layout->addWidget(both, 1);
+  layout->addWidget(panes_, 1);
+  connect_charts();
+  delay_.setSingleShot(true);
+  delay_.setInterval(kBrushDelay);
+  connect(&delay_, &QTimer::timeout, this, &ExploreView::apply_brushes);
+  connect(&session.results(), &Results::filter_changed, this, &ExploreView::take_filters);
+  connect(&session.selection(), &Selection::plan_changed, this, &ExploreView::take_selection);
+  connect(&session.selection(), &Selection::comparison_changed, this, &ExploreView::take_selection);
+  refresh_now();
+}
+
+// Tabs of the charts, choices and the colours' legend in a line, or more where the dock is narrow.
+QWidget* ExploreView::make_controls() {
+  auto* controls = new QWidget;
+  auto* line = new FlowLayout(controls);
+  line->addWidget(panes_->tabs());
+  const auto add = [&](const QString& name, const QString& tip) {
+    auto* one = new QWidget;
+    auto* pair = new QHBoxLayout(one);
+    pair->setContentsMargins(0, 0, 4, 0);
+    auto* label = new QLabel(name);
+    auto* choice = new QComboBox;
+    choice->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    choice->setAccessibleName(name);
+    choice->setToolTip(tip);
+    label->setBuddy(choice);
+    label->setToolTip(tip);
+    pair->addWidget(label);
+    pair->addWidget(choice);
+    line->addWidget(one);
+    connect(choice, &QComboBox::activated, this, [this] { refresh_later(); });
+    return choice;
+  };
+  shade_ = add(tr("Colour by"), tr("What the colours of lines and points say"));
+  x_ = add(tr("Across"), tr("What points lie to the right by"));
+  y_ = add(tr("Up"), tr("What points lie high by"));
+  shown_ = new QMenu(this);
+  shown_->setToolTipsVisible(true);
+  which_ = new QToolButton;
+  which_->setText(tr("Axes"));
+  which_->setToolTip(tr("Which columns have an axis"));
+  which_->setMenu(shown_);
+  which_->setPopupMode(QToolButton::InstantPopup);
+  line->addWidget(which_);
+  ramp_ = new RampLegend;
+  line->addWidget(ramp_);
+  connect(panes_, &FittingPanes::arranged, this, &ExploreView::show_choices);
+  show_choices();
+  return controls;
+}
+
+// Choices of a chart that isn't seen would change nothing that is.
+void ExploreView::show_choices() {
+  const bool points = !panes_->tabbed() || panes_->current() == kPointsPane;
+  const bool lines = !panes_->tabbed() || panes_->current() == kLinesPane;
+  x_->parentWidget()->setVisible(points);
+  y_->parentWidget()->setVisible(points);
+  which_->setVisible(lines);
+}
+
+void ExploreView::connect_charts() {
   const auto select = [this](int point) {
-    this->session().selection().select_plan(plans_.at(static_cast<std::size_t>(point)));
+    session().selection().select_plan(plans_.at(static_cast<std::size_t>(point)));
   };
   connect(axes_, &Chart::activated, this, select);
   connect(scatter_, &Chart::activated, this, select);
   connect(axes_, &ParallelAxes::brushed, this,
           [this](int axis, double low, double high) { brush(columns_.at(static_cast<std::size_t>(axis)), low, high); });
   connect(axes_, &ParallelAxes::brush_removed, this,
-          [this](int axis) { this->session().results().remove_filter(columns_.at(static_cast<std::size_t>(axis))); });
+          [this](int axis) { session().results().remove_filter(columns_.at(static_cast<std::size_t>(axis))); });
   connect(axes_, &ParallelAxes::shade_wanted, this, [this](int axis) {
     const int column = static_cast<int>(columns_.at(static_cast<std::size_t>(axis)));
     if (const int at = shade_->findData(column); at >= 0) {
@@ -89,16 +131,34 @@ ExploreView::ExploreView(Session& session, QWidget* parent)
     brush(chosen(*x_, PlanColumn::kStepTime), x_low, x_high);
     brush(chosen(*y_, PlanColumn::kMemory), y_low, y_high);
   });
+  connect(scatter_, &ScatterChart::lassoed, this, &ExploreView::take_lasso);
   const auto tips = [this](int point) { return tip(point); };
   axes_->set_tip(tips);
   scatter_->set_tip(tips);
-  delay_.setSingleShot(true);
-  delay_.setInterval(kBrushDelay);
-  connect(&delay_, &QTimer::timeout, this, &ExploreView::apply_brushes);
-  connect(&session.results(), &Results::filter_changed, this, &ExploreView::take_filters);
-  connect(&session.selection(), &Selection::plan_changed, this, &ExploreView::take_selection);
-  connect(&session.selection(), &Selection::comparison_changed, this, &ExploreView::take_selection);
-  refresh_now();
+}
+
+void ExploreView::take_lasso(const QPolygonF& corners) {
+  const ScatterPlot& plot = scatter_->plot();
+  LassoFilter lasso;
+  lasso.x = {chosen(*x_, PlanColumn::kStepTime), plot.x.scale == Scale::kLogarithmic};
+  lasso.y = {chosen(*y_, PlanColumn::kMemory), plot.y.scale == Scale::kLogarithmic};
+  for (const QPointF& corner : corners) {
+    lasso.corners.emplace_back(lasso.x.along(corner.x()), lasso.y.along(corner.y()));
+  }
+  session().results().set_lasso(std::move(lasso));
+}
+
+// The lasso that holds, where it was drawn over these results.
+QPolygonF ExploreView::lasso_here() const {
+  QPolygonF corners;
+  const std::optional<LassoFilter>& lasso = session().results().lasso();
+  if (lasso && lasso->x.column == chosen(*x_, PlanColumn::kStepTime) &&
+      lasso->y.column == chosen(*y_, PlanColumn::kMemory)) {
+    for (const auto& [x, y] : lasso->corners) {
+      corners << QPointF(lasso->x.value(x), lasso->y.value(y));
+    }
+  }
+  return corners;
 }
 
 PlanColumn ExploreView::chosen(const QComboBox& choice, PlanColumn usual) {
@@ -109,7 +169,7 @@ void ExploreView::fill(QComboBox& choice, const std::vector<PlanColumn>& columns
   const PlanColumn before = chosen(choice, usual);
   choice.clear();
   for (const PlanColumn column : columns) {
-    choice.addItem(heading_of(column), static_cast<int>(column));
+    choice.addItem(title_of(column), static_cast<int>(column));
     choice.setItemData(choice.count() - 1, meaning_of(column), Qt::ToolTipRole);
   }
   choice.setCurrentIndex(std::max(0, choice.findData(static_cast<int>(before))));
@@ -174,10 +234,12 @@ void ExploreView::refresh() {
   if (rows.empty()) {
     axes_->set_plot({});
     scatter_->set_plot({});
+    ramp_->set_labels({});
     return;
   }
   const PlanColumn shade = chosen(*shade_, PlanColumn::kMfu);
   const std::vector<char> passes = passing();
+  ramp_->set_labels(ramp_labels(rows, shade));
   axes_->set_plot(parallel_plot(rows, columns_, shade, passes));
   scatter_->set_plot(
       scatter_plot(rows, chosen(*x_, PlanColumn::kStepTime), chosen(*y_, PlanColumn::kMemory), shade, passes));
@@ -194,6 +256,7 @@ void ExploreView::take_filters() {
     }
   }
   axes_->set_brushes(std::move(brushes));
+  scatter_->set_lasso(lasso_here());
   const std::vector<char> passes = passing();
   axes_->set_passes(passes);
   scatter_->set_passes(passes, !smaller_is_better(chosen(*x_, PlanColumn::kStepTime)),

@@ -10,14 +10,18 @@
 
 #include "gui/models/value_table.h"
 #include "gui/paint/parallel_axes.h"
+#include "gui/paint/ramp_legend.h"
 #include "gui/paint/scatter_chart.h"
 #include "gui/session/plan_columns.h"
 #include "gui/views/refreshing_view.h"
 
 class QComboBox;
 class QMenu;
+class QToolButton;
 
 namespace trainyard::gui {
+
+class FittingPanes;
 
 class ExploreView : public RefreshingView {
   Q_OBJECT
@@ -41,6 +45,11 @@ class ExploreView : public RefreshingView {
   void fill(QComboBox& choice, const std::vector<PlanColumn>& columns, PlanColumn usual);
   static PlanColumn chosen(const QComboBox& choice, PlanColumn usual);
   std::vector<char> passing() const;
+  QWidget* make_controls();
+  void connect_charts();
+  void show_choices();
+  void take_lasso(const QPolygonF& corners);
+  QPolygonF lasso_here() const;
   std::optional<int> point_of(std::optional<int> plan) const;
   QString tip(int point) const;
 
@@ -49,6 +58,9 @@ class ExploreView : public RefreshingView {
   QComboBox* x_;
   QComboBox* y_;
   QComboBox* shade_;
+  QToolButton* which_;
+  RampLegend* ramp_;
+  FittingPanes* panes_;
   QMenu* shown_;  // which columns have an axis
   std::set<PlanColumn> hidden_;
   ValueTable table_;

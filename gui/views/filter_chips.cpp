@@ -24,24 +24,28 @@ void FilterChips::refresh() {
     delete item;
   }
   const std::vector<RangeFilter>& filters = results_.filters();
-  if (filters.empty()) {
-    row_->addWidget(new QLabel(tr("No filters. Drag along an axis to keep a range of plans.")));
-  }
-  for (const RangeFilter& filter : filters) {
+  setVisible(results_.filtered());  // takes no room where there is nothing to take off
+  const auto add = [&](const QString& text, auto take_off) {
     auto* chip = new QToolButton;
-    chip->setText(text_of(filter) + QStringLiteral("  \u2715"));
+    chip->setText(text + QStringLiteral("  \u2715"));
     chip->setToolTip(tr("A filter of every view; click to take it off"));
-    chip->setAccessibleName(tr("Take off the filter %1").arg(text_of(filter)));
-    connect(chip, &QToolButton::clicked, this, [this, column = filter.column] { results_.remove_filter(column); });
+    chip->setAccessibleName(tr("Take off the filter %1").arg(text));
+    connect(chip, &QToolButton::clicked, this, take_off);
     row_->addWidget(chip);
+  };
+  for (const RangeFilter& filter : filters) {
+    add(text_of(filter), [this, column = filter.column] { results_.remove_filter(column); });
   }
-  if (filters.size() > 1) {
+  if (results_.lasso()) {
+    add(text_of(*results_.lasso()), [this] { results_.set_lasso(std::nullopt); });
+  }
+  if (filters.size() + (results_.lasso() ? 1 : 0) > 1) {
     auto* all = new QToolButton;
     all->setText(tr("Clear all"));
     connect(all, &QToolButton::clicked, this, [this] { results_.clear_filters(); });
     row_->addWidget(all);
   }
-  if (!filters.empty()) {
+  if (results_.filtered()) {
     int passing = 0;
     int feasible = 0;
     for (std::size_t i = 0; i < results_.plans().size(); ++i) {

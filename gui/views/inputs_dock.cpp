@@ -329,11 +329,30 @@ void InputsDock::add_price(QFormLayout* form) {
   });
 }
 
+void InputsDock::add_failure_time(QFormLayout* form) {
+  auto* edit = new QLineEdit;
+  edit->setPlaceholderText(tr("as the profile says"));
+  InputRow& row = add_row(form, Field::kFailureTime, tr("A failure every"), edit, {},
+                          tr("Mean time between failures of the whole job, such as 1 h or 20 min, in place of what the "
+                             "profile makes of it; of this machine nobody has published any"));
+  row.show = [edit](const Study& study) {
+    const QString text = QString::fromStdString(study.mean_time_between_failures);
+    if (edit->text().trimmed() != text) {
+      edit->setText(text);
+    }
+  };
+  connect(edit, &QLineEdit::textEdited, this, [this](const QString& typed) {
+    session_.document().edit(Field::kFailureTime, tr("change the time between failures"),
+                             [&](Study& study) { study.mean_time_between_failures = typed.trimmed().toStdString(); });
+  });
+}
+
 void InputsDock::add_failures() {
   QFormLayout* form = add_group(tr("Failures"));
   add_words(form, Field::kFailures, tr("Profile"),
             tr("How often what fails, from published fleets; a name or a file; empty: failures are left out"),
             QStringList(QString()) + names_of(shipped_failures()), &Study::failures, true);
+  add_failure_time(form);
   std::vector<std::pair<QString, std::string>> policies;
   for (int i = 0; i < kRecoveryKinds; ++i) {
     const std::string word(to_string(static_cast<RecoveryKind>(i)));

@@ -61,6 +61,7 @@ class InputsDock : public View {
   void add_model_and_machine();
   void add_training();
   void add_failures();
+  void add_failure_time(QFormLayout* form);
   void add_limits();
   void add_price(QFormLayout* form);
   void show_study();

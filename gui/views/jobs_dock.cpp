@@ -9,6 +9,7 @@
 #include <QVBoxLayout>
 
 #include "gui/paint/theme.h"
+#include "gui/views/row_table.h"
 
 namespace trainyard::gui {
 
@@ -42,7 +43,7 @@ JobsDock::JobsDock(Session& session, QWidget* parent)
     : View(QStringLiteral("jobs"), tr("Jobs"), parent),
       session_(session),
       model_(new JobsModel(session.jobs(), this)),
-      view_(new QTableView),
+      view_(make_row_table(model_, tr("Jobs"))),
       cancel_(new QPushButton(tr("Cancel"))) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(6, 6, 6, 0);
@@ -53,15 +54,8 @@ JobsDock::JobsDock(Session& session, QWidget* parent)
   line->addWidget(forget);
   line->addStretch(1);
   column->addLayout(line);
-  view_->setModel(model_);
   setFocusProxy(view_);
-  view_->setAccessibleName(tr("Jobs"));
   view_->setItemDelegateForColumn(JobsModel::kProgress, new ProgressDelegate(view_));
-  view_->setSelectionBehavior(QAbstractItemView::SelectRows);
-  view_->setSelectionMode(QAbstractItemView::SingleSelection);
-  view_->verticalHeader()->hide();
-  view_->setShowGrid(false);
-  view_->setWordWrap(false);
   const int letter = view_->fontMetrics().averageCharWidth();
   view_->setColumnWidth(JobsModel::kTitle, 60 * letter);
   view_->setColumnWidth(JobsModel::kProgress, 14 * letter);

@@ -9,7 +9,7 @@ namespace trainyard::gui {
 namespace {
 
 constexpr int kSteps = 5;
-constexpr int kMostGroups = 7;
+constexpr int kMostGroups = static_cast<int>(kCellLooks);
 constexpr double kSwatch = 26.0;
 
 }  // namespace
@@ -55,13 +55,12 @@ void LoadLegend::paintEvent(QPaintEvent*) {
   if (!colours_.category.empty()) {
     text(QStringLiteral("%1:").arg(QString::fromStdString(colours_.title)));
     for (int i = 0; i < static_cast<int>(colours_.names.size()) && i < kMostGroups && x < width() - 60; ++i) {
-      fill(painter, QRectF(x, middle - 6.0, 12.0, 12.0),
-           {theme.category(static_cast<std::size_t>(i)).colour, Hatch::kNone});
+      fill(painter, QRectF(x, middle - 6.0, 12.0, 12.0), theme.cell(static_cast<std::size_t>(i)));
       x += 16.0;
       text(QString::fromStdString(colours_.names[static_cast<std::size_t>(i)]));
     }
     if (static_cast<int>(colours_.names.size()) > kMostGroups) {
-      text(tr("… colours repeat; numbers show close up"));
+      text(tr("… then again; numbers show close up"));
     }
   }
 }

@@ -8,21 +8,30 @@
 #include <algorithm>
 
 #include "core/units/format_quantity.h"
+#include "gui/views/summary_label.h"
 #include "simulator/memory/memory_model.h"
 #include "simulator/planner/search_machine.h"
 
 namespace trainyard::gui {
 
+namespace {
+
+constexpr int kLeastHeight = 240;
+
+}  // namespace
+
 MemoryView::MemoryView(Session& session, QWidget* parent)
     : RefreshingView(QStringLiteral("memory"), tr("Memory"), session, parent) {
-  summary_ = new QLabel(this);
-  summary_->setWordWrap(true);
+  summary_ = make_summary(this);
   stages_ = new BarRows(tr("Memory by cause and stage, against what a rank has"));
   over_step_ = new AreaChart(tr("Memory by cause over the time of a step"));
   roles_ = new QComboBox;
   roles_->setAccessibleName(tr("Stage whose memory is shown"));
   roles_->setToolTip(tr("Ranks whose instructions are equal hold the same; one of them is shown."));
   tabs_ = new QTabWidget(this);
+  tabs_->setSizePolicy(QSizePolicy::Expanding,
+                       QSizePolicy::Ignored);  // what is left, which a scroll area would make more
+  tabs_->setMinimumHeight(kLeastHeight);
   auto* scroll = new QScrollArea;
   scroll->setWidget(stages_);
   scroll->setWidgetResizable(true);

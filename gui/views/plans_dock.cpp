@@ -17,6 +17,8 @@
 #include "core/units/format_quantity.h"
 #include "gui/paint/theme.h"
 #include "gui/views/filter_chips.h"
+#include "gui/views/layout_words.h"
+#include "gui/views/row_table.h"
 
 namespace trainyard::gui {
 
@@ -43,8 +45,7 @@ PlansDock::PlansDock(Session& session, QWidget* parent)
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(6, 6, 6, 0);
   column->addWidget(make_header());
-  chips_ = new FilterChips(session.results());
-  column->addWidget(chips_);
+  column->addWidget(new FilterChips(session.results()));
   empty_ = new QLabel;
   empty_->setWordWrap(true);
   empty_->setAlignment(Qt::AlignCenter);
@@ -124,24 +125,17 @@ QWidget* PlansDock::make_header() {
 }
 
 void PlansDock::make_table() {
-  view_ = new QTableView;
-  view_->setModel(filter_);
-  view_->setAccessibleName(tr("Plans"));
-  view_->setSelectionBehavior(QAbstractItemView::SelectRows);
-  view_->setSelectionMode(QAbstractItemView::SingleSelection);
+  view_ = make_row_table(filter_, tr("Plans"));
   view_->setSortingEnabled(true);
   view_->setAlternatingRowColors(true);
-  view_->setWordWrap(false);
-  view_->setShowGrid(false);
-  view_->verticalHeader()->hide();
   view_->verticalHeader()->setDefaultSectionSize(view_->fontMetrics().height() + 8);
   view_->horizontalHeader()->setSectionsMovable(true);
-  view_->horizontalHeader()->setHighlightSections(false);
   view_->sortByColumn(static_cast<int>(PlanColumn::kStepTime) + 1, Qt::AscendingOrder);
   view_->setContextMenuPolicy(Qt::CustomContextMenu);
   const int letter = view_->fontMetrics().averageCharWidth();
   view_->setColumnWidth(PlansModel::kStarColumn, 5 * letter);
-  view_->setColumnWidth(static_cast<int>(PlanColumn::kLayout) + 1, 34 * letter);
+  view_->setItemDelegateForColumn(static_cast<int>(PlanColumn::kLayout) + 1, new LayoutDelegate(view_));
+  view_->setColumnWidth(static_cast<int>(PlanColumn::kLayout) + 1, 44 * letter);
   for (int section = static_cast<int>(PlanColumn::kStepTime) + 1; section <= kPlanColumns; ++section) {
     const QString title = filter_->headerData(section, Qt::Horizontal).toString();
     view_->setColumnWidth(section, view_->fontMetrics().horizontalAdvance(title) + 5 * letter);
@@ -163,7 +157,6 @@ void PlansDock::show_summary() {
   }
   const SearchSummary& summary = results.summary();
   const bool none = results.plans().empty();
-  chips_->setVisible(!results.filters().empty());
   empty_->setVisible(none || filter_->rowCount() == 0);
   view_->setVisible(!empty_->isVisibleTo(this));
   if (!search.errors().empty()) {

@@ -51,7 +51,6 @@ class PlansDock : public View {
   QTableView* view_ = nullptr;
   QLabel* summary_ = nullptr;
   QLabel* empty_ = nullptr;
-  QWidget* chips_ = nullptr;
   QPushButton* search_ = nullptr;
   QAction* star_ = nullptr;
   QAction* a_ = nullptr;

@@ -1,17 +1,33 @@
 #include "gui/views/reliability_view.h"
 
-#include <QGridLayout>
+#include <QHBoxLayout>
 #include <QLabel>
-#include <QScrollArea>
+#include <QPushButton>
 #include <QVBoxLayout>
 
 #include "core/plan/recovery_policy.h"
 #include "core/units/format_quantity.h"
+#include "gui/views/fitting_panes.h"
 #include "gui/views/reliability_plots.h"
+#include "gui/views/summary_label.h"
 
 namespace trainyard::gui {
 
 namespace {
+
+constexpr QSize kComfortable(600, 210);  // of a row of charts
+constexpr const char* kAssumedTime = "1 h";
+constexpr const char* kAssumedProfile = "llama3-h100";  // as `trainyard reliability` takes without --failures
+
+QWidget* beside(QWidget* left, QWidget* right) {
+  auto* both = new QWidget;
+  auto* line = new QHBoxLayout(both);
+  line->setContentsMargins(0, 0, 0, 0);
+  line->setSpacing(2);
+  line->addWidget(left, 1);
+  line->addWidget(right, 1);
+  return both;
+}
 
 QString words(std::string_view name) {
   QString text = QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
@@ -22,43 +38,60 @@ QString words(std::string_view name) {
 
 ReliabilityView::ReliabilityView(Session& session, QWidget* parent)
     : RefreshingView(QStringLiteral("reliability"), tr("Reliability"), session, parent) {
-  summary_ = new QLabel(this);
-  summary_->setWordWrap(true);
+  summary_ = make_summary(this);
   summary_->setToolTip(QString::fromUtf8(simulator::kGoodputDefinition));
   waste_ = new BarRows(tr("What the wall clock goes to, down to goodput"));
   intervals_ = new LineChart(tr("Goodput by interval between saves"));
   scales_ = new LineChart(tr("Mean time between failures by ranks"));
   spread_ = new BarRows(tr("Time to the plan's last step over simulated runs"));
   month_ = new LineChart(tr("One simulated month: work done, and what the time goes to"));
-  auto* inside = new QWidget;
-  auto* grid = new QGridLayout(inside);
-  grid->setContentsMargins(0, 0, 0, 0);
-  grid->setSpacing(2);
-  grid->addWidget(waste_, 0, 0);
-  grid->addWidget(intervals_, 0, 1);
-  grid->addWidget(scales_, 1, 0);
-  grid->addWidget(spread_, 1, 1);
-  grid->addWidget(month_, 2, 0, 1, 2);
-  for (int row = 0; row < 3; ++row) {
-    grid->setRowStretch(row, 1);
-  }
-  grid->setColumnStretch(0, 1);
-  grid->setColumnStretch(1, 1);
-  auto* scroll = new QScrollArea(this);
-  scroll->setWidget(inside);
-  scroll->setWidgetResizable(true);
-  scroll->setFrameShape(QFrame::NoFrame);
+  assume_ = new QPushButton(this);
+  assume_->hide();
+  panes_ = new FittingPanes(this);
+  panes_->add_pane(beside(waste_, intervals_), tr("Goodput"),
+                   tr("What the wall clock goes to, and goodput by the interval between saves"), kComfortable);
+  panes_->add_pane(beside(scales_, spread_), tr("Scale and spread"),
+                   tr("How often more ranks fail, and how far apart simulated runs end"), kComfortable);
+  panes_->add_pane(month_, tr("One month"), tr("One simulated month: work done, and each stop"), kComfortable);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(6, 6, 6, 6);
   layout->addWidget(summary_);
-  layout->addWidget(scroll, 1);
+  layout->addWidget(assume_, 0, Qt::AlignLeft);
+  layout->addWidget(panes_, 1);
+  connect(assume_, &QPushButton::clicked, this, &ReliabilityView::take_assumption);
   connect(&session.reliability(), &ReliabilityStudies::changed, this, [this] { refresh_later(); });
   refresh_now();
 }
 
 QString ReliabilityView::summary() const { return summary_->text(); }
 
+// The input that lacks: of a cluster a profile, of this machine, which no profile is of, a time.
+void ReliabilityView::offer_assumption() {
+  const auto problem = session().analysis().problem();
+  if (problem && !problem->failures) {
+    assume_->setText(problem->on_this_machine() ? tr("Assume a failure every %1").arg(QLatin1String(kAssumedTime))
+                                                : tr("Assume failures as in %1").arg(QLatin1String(kAssumedProfile)));
+    assume_->setToolTip(tr("Fills the field in Inputs; undo takes it back"));
+    assume_->show();
+  }
+}
+
+void ReliabilityView::take_assumption() {
+  const auto problem = session().analysis().problem();
+  if (!problem) {
+    return;
+  }
+  if (problem->on_this_machine()) {
+    session().document().edit(Field::kFailureTime, tr("assume a time between failures"),
+                              [](Study& study) { study.mean_time_between_failures = kAssumedTime; });
+  } else {
+    session().document().edit(Field::kFailures, tr("assume a failure profile"),
+                              [](Study& study) { study.failures = kAssumedProfile; });
+  }
+}
+
 void ReliabilityView::say_nothing(const QString& why) {
+  assume_->hide();
   summary_->setText(why);
   for (LineChart* chart : {intervals_, scales_, month_}) {
     chart->set_plot({});
@@ -95,19 +128,22 @@ void ReliabilityView::refresh() {
     show_study(*row, *study);
   } else if (session().reliability().state(*plan, false) == PartState::kFailed) {
     say_nothing(session().reliability().message(*plan));
+    offer_assumption();
   } else {
     say_nothing(tr("Computing what failures leave of the plan \u2026"));
   }
 }
 
 void ReliabilityView::show_study(const PlanRow& row, const simulator::ReliabilityStudy& study) {
+  assume_->hide();
   const Theme theme = current(palette());
   const auto problem = session().analysis().problem();
   const simulator::Reliability& found = study.reliability;
   QString text =
       tr("<b>%1</b> under %2, %3: a failure every %4 on average, goodput %5 (90 % range of the inputs: %6 to %7).")
           .arg(QString::fromStdString(row.text).toHtmlEscaped(),
-               QString::fromStdString(problem->failures->name).toHtmlEscaped(),
+               problem->mean_time_between_failures ? tr("failures as Inputs say")
+                                                   : QString::fromStdString(problem->failures->name).toHtmlEscaped(),
                words(to_string(study.resolved.job.policy.kind)), QString::fromStdString(format_quantity(found.mttf)),
                with_unit(found.goodput, Unit::kShare), with_unit(study.range.low, Unit::kShare),
                with_unit(study.range.high, Unit::kShare));
@@ -120,7 +156,9 @@ void ReliabilityView::show_study(const PlanRow& row, const simulator::Reliabilit
   intervals_->set_plot(interval_plot(study, theme));
   intervals_->set_empty_text(tr("This job's saves have no interval to choose."));
   scales_->set_plot(scale_plot(study, *problem->failures, row.layout.ranks(), theme));
-  scales_->set_empty_text(tr("Under this profile nothing fails at some of the scales."));
+  scales_->set_empty_text(study.scales.empty()
+                              ? tr("Other scales are answered for clusters: this machine has no more ranks.")
+                              : tr("Under this profile nothing fails at some of the scales."));
   const int plan = *session().selection().plan();
   const QString waiting = session().reliability().state(plan, true) == PartState::kFailed
                               ? session().reliability().message(plan)

@@ -8,8 +8,11 @@
 #include "gui/views/refreshing_view.h"
 
 class QLabel;
+class QPushButton;
 
 namespace trainyard::gui {
+
+class FittingPanes;
 
 class ReliabilityView : public RefreshingView {
   Q_OBJECT
@@ -23,6 +26,8 @@ class ReliabilityView : public RefreshingView {
   const LineChart& month() const { return *month_; }
   const BarRows& spread() const { return *spread_; }
   const BarRows& waste() const { return *waste_; }
+  // Where nothing is known of failures: sets the input that lacks.
+  QPushButton& assume() { return *assume_; }
   QString summary() const;
 
  protected:
@@ -30,9 +35,13 @@ class ReliabilityView : public RefreshingView {
 
  private:
   void say_nothing(const QString& why);
+  void offer_assumption();
+  void take_assumption();
   void show_study(const PlanRow& row, const simulator::ReliabilityStudy& study);
 
   QLabel* summary_;
+  QPushButton* assume_;
+  FittingPanes* panes_;
   LineChart* intervals_;
   LineChart* scales_;
   LineChart* month_;

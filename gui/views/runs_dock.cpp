@@ -21,6 +21,7 @@
 #include "core/units/format_quantity.h"
 #include "gui/paint/line_chart.h"
 #include "gui/paint/theme.h"
+#include "gui/views/row_table.h"
 
 namespace trainyard::gui {
 
@@ -76,15 +77,8 @@ RunsDock::RunsDock(Session& session, QWidget* parent)
   summary_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   summary_->setObjectName(QStringLiteral("run-summary"));
   column->addWidget(summary_);
-  view_ = new QTableView;
-  view_->setModel(model_);
+  view_ = make_row_table(model_, tr("Runs"));
   setFocusProxy(view_);
-  view_->setAccessibleName(tr("Runs"));
-  view_->setSelectionBehavior(QAbstractItemView::SelectRows);
-  view_->setSelectionMode(QAbstractItemView::SingleSelection);
-  view_->verticalHeader()->hide();
-  view_->setShowGrid(false);
-  view_->setWordWrap(false);
   const int letter = view_->fontMetrics().averageCharWidth();
   view_->setColumnWidth(RunsModel::kLayout, 30 * letter);
   view_->horizontalHeader()->setStretchLastSection(true);

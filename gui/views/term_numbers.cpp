@@ -217,6 +217,10 @@ void Collector::degrees(const char* name, std::int64_t degree) { add(name, degre
 void Collector::failures() {
   const simulator::Reliability& found = context_.reliability->reliability;
   add("mean time between failures of the job", quantity(found.mttf));
+  if (context_.problem.mean_time_between_failures) {
+    add("time between failures is from", QObject::tr("Inputs"));
+    return;
+  }
   add("failure profile", QString::fromStdString(context_.problem.failures ? context_.problem.failures->name : "none"));
 }
 

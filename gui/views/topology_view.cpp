@@ -361,7 +361,7 @@ void TopologyView::recolour() {
     colours.title = grouping_name(grouping);
     const std::int32_t groups =
         colours.category.empty() ? 0 : *std::max_element(colours.category.begin(), colours.category.end()) + 1;
-    for (std::int32_t i = 0; i < std::min(groups, 8); ++i) {
+    for (std::int32_t i = 0; i < std::min(groups, static_cast<std::int32_t>(kCellLooks) + 1); ++i) {
       colours.names.push_back(std::to_string(i));
     }
     if (groups == 0) {

@@ -82,19 +82,69 @@ std::vector<WaterfallCause> causes_in(const std::vector<NamedWaterfall>& waterfa
   return causes;
 }
 
-QString value_text(const QString& name, Seconds time, double share) {
-  const QString text = QStringLiteral("%1 \u00b7 %2").arg(time_text(time), with_unit(share, Unit::kShare));
-  return name.isEmpty() ? text : name + QStringLiteral("  ") + text;
+QString value_text(Seconds time, double share) {
+  return QStringLiteral("%1 \u00b7 %2").arg(time_text(time), with_unit(share, Unit::kShare));
 }
 
-QString tip_of(const WaterfallCause& cause, const NamedWaterfall& named, Seconds time) {
-  const Explanation explanation = explanation_of(cause);
+QString changed_text(double change, double wall) {
+  const QString sign = change > 0.0 ? QStringLiteral("+") : QStringLiteral("\u2212");
+  return QStringLiteral("%1%2 \u00b7 %3")
+      .arg(sign, time_text(from_si<Seconds>(std::abs(change))), with_unit(std::abs(change) / wall, Unit::kShare));
+}
+
+// What a row is about and takes, of each plan that is shown.
+struct Part {
+  QString name;
+  int id = -1;
+  Category category;
+  std::vector<Seconds> times;  // by waterfall
+  QString meaning;
+};
+
+QString tip_of(const Part& part, const NamedWaterfall& named, Seconds time) {
   const QString plan = named.name.isEmpty() ? QString() : named.name + QStringLiteral(": ");
   return QStringLiteral("%1\n%2%3\n%4\n%5")
-      .arg(explanation.name, plan,
+      .arg(part.name, plan,
            tr("%1 of a useful step's wall clock, %2")
                .arg(time_text(time), with_unit(time / named.waterfall.wall, Unit::kShare)),
-           explanation.meaning, tr("Click for equation, numbers and source."));
+           part.meaning, tr("Click for equation, numbers and source."));
+}
+
+QString names_of(const std::vector<WaterfallCause>& causes) {
+  QStringList names;
+  for (const WaterfallCause& cause : causes) {
+    names << explanation_of(cause).name.toLower();
+  }
+  return names.join(QStringLiteral(", "));
+}
+
+// In their own order, the rest last.
+std::vector<Part> parts_of(const std::vector<NamedWaterfall>& waterfalls, const Theme& theme, int most) {
+  const std::vector<WaterfallCause> gathered = rest_of(waterfalls, most);
+  Part rest{tr("%1 smaller parts").arg(gathered.size()),
+            kRestId,
+            {theme.axis, Hatch::kRising},
+            std::vector<Seconds>(waterfalls.size()),
+            names_of(gathered)};
+  std::vector<Part> parts;
+  for (const WaterfallCause& cause : causes_in(waterfalls)) {
+    const Explanation explanation = explanation_of(cause);
+    const bool small = std::find(gathered.begin(), gathered.end(), cause) != gathered.end();
+    Part part{explanation.name, id_of(cause), category_of(theme, cause), {}, explanation.meaning};
+    for (std::size_t i = 0; i < waterfalls.size(); ++i) {
+      part.times.push_back(waterfalls[i].waterfall.of(cause));
+      if (small) {
+        rest.times[i] += part.times[i];
+      }
+    }
+    if (!small) {
+      parts.push_back(std::move(part));
+    }
+  }
+  if (!gathered.empty()) {
+    parts.push_back(std::move(rest));
+  }
+  return parts;
 }
 
 }  // namespace
@@ -122,7 +172,28 @@ std::vector<LegendEntry> waterfall_legend(const Theme& theme) {
           {tr("failures"), category_of(theme, Family::kFailures), LegendMark::kFill}};
 }
 
-WaterfallRows waterfall_rows(const std::vector<NamedWaterfall>& waterfalls, const Theme& theme) {
+std::vector<WaterfallCause> rest_of(const std::vector<NamedWaterfall>& waterfalls, int most) {
+  std::vector<WaterfallCause> causes = causes_in(waterfalls);
+  const auto rows = static_cast<int>(causes.size()) + 1;  // and the whole
+  if (rows <= most) {
+    return {};
+  }
+  const auto size = [&](const WaterfallCause& cause) {
+    double largest = 0.0;
+    for (const NamedWaterfall& named : waterfalls) {
+      largest = std::max(largest, named.waterfall.of(cause) / named.waterfall.wall);
+    }
+    return largest;
+  };
+  std::stable_sort(causes.begin(), causes.end(),
+                   [&](const WaterfallCause& a, const WaterfallCause& b) { return size(a) > size(b); });
+  constexpr int kLeast = 2;  // causes with rows of their own, beside the rest's and the whole's
+  const auto kept = std::min(causes.size(), static_cast<std::size_t>(std::max(kLeast, most - 2)));
+  causes.erase(causes.begin(), causes.begin() + static_cast<std::ptrdiff_t>(kept));
+  return causes;
+}
+
+WaterfallRows waterfall_rows(const std::vector<NamedWaterfall>& waterfalls, const Theme& theme, int most) {
   WaterfallRows result;
   double longest = 0.0;
   for (const NamedWaterfall& named : waterfalls) {
@@ -130,16 +201,15 @@ WaterfallRows waterfall_rows(const std::vector<NamedWaterfall>& waterfalls, cons
   }
   result.axis = Axis{tr("wall clock of a useful step"), 0.0, longest * 1.02, Scale::kLinear, Unit::kTime};
   std::vector<double> reached(waterfalls.size(), 0.0);
-  for (const WaterfallCause& cause : causes_in(waterfalls)) {
+  for (const Part& part : parts_of(waterfalls, theme, most)) {
     BarRow row;
-    row.name = explanation_of(cause).name;
+    row.name = part.name;
     row.linked = true;
     for (std::size_t i = 0; i < waterfalls.size(); ++i) {
-      const GoodputWaterfall& waterfall = waterfalls[i].waterfall;
-      const Seconds time = waterfall.of(cause);
-      row.lines.push_back({Bar{reached[i], reached[i] + time.si(), category_of(theme, cause),
-                               tip_of(cause, waterfalls[i], time), id_of(cause)}});
-      row.values.push_back(value_text(waterfalls[i].name, time, time / waterfall.wall));
+      const Seconds time = part.times[i];
+      row.lines.push_back(
+          {Bar{reached[i], reached[i] + time.si(), part.category, tip_of(part, waterfalls[i], time), part.id}});
+      row.values.push_back(value_text(time, time / waterfalls[i].waterfall.wall));
       reached[i] += time.si();
     }
     result.rows.push_back(std::move(row));
@@ -152,44 +222,52 @@ WaterfallRows waterfall_rows(const std::vector<NamedWaterfall>& waterfalls, cons
                             .arg(time_text(named.waterfall.wall), time_text(named.waterfall.step),
                                  with_unit(named.waterfall.goodput, Unit::kShare));
     whole.lines.push_back({Bar{0.0, named.waterfall.wall.si(), {theme.axis, Hatch::kNone}, tip, kWholeId}});
-    whole.values.push_back(value_text(named.name, named.waterfall.wall, 1.0));
+    whole.values.push_back(value_text(named.waterfall.wall, 1.0));
   }
   result.rows.push_back(std::move(whole));
   return result;
 }
 
-WaterfallRows difference_rows(const NamedWaterfall& a, const NamedWaterfall& b, const Theme& theme) {
+WaterfallRows difference_rows(const NamedWaterfall& a, const NamedWaterfall& b, const Theme& theme, int most) {
   WaterfallRows result;
   const Category slower{theme.bad, Hatch::kRising};
   const Category faster{theme.good, Hatch::kNone};
-  const auto row_of = [&](const QString& name, Seconds one, Seconds other, int id, const QString& tip) {
-    const double change = (other - one).si();
+  const auto row_of = [&](const QString& name, double change, int id, const QString& tip) {
     BarRow row;
     row.name = name;
     row.lines = {{Bar{0.0, change, change > 0.0 ? slower : faster, tip, id}}};
-    row.values = {QStringLiteral("%1%2 \u00b7 %3%4")
-                      .arg(change > 0.0 ? QStringLiteral("+") : QStringLiteral("\u2212"),
-                           time_text(from_si<Seconds>(std::abs(change))),
-                           change > 0.0 ? QStringLiteral("+") : QStringLiteral("\u2212"),
-                           with_unit(std::abs(change) / a.waterfall.wall.si(), Unit::kShare))};
+    row.values = {changed_text(change, a.waterfall.wall.si())};
     return row;
   };
-  double most = 0.0;
-  for (const simulator::WaterfallDifference& entry : differences(a.waterfall, b.waterfall)) {
+  const std::vector<simulator::WaterfallDifference> all = differences(a.waterfall, b.waterfall);
+  const bool too_many = static_cast<int>(all.size()) + 1 > most;
+  const std::size_t kept = too_many ? static_cast<std::size_t>(std::max(1, most - 2)) : all.size();
+  double longest = 0.0;
+  double rest = 0.0;
+  std::vector<WaterfallCause> gathered;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const simulator::WaterfallDifference& entry = all[i];
+    if (i >= kept) {
+      rest += entry.difference().si();
+      gathered.push_back(entry.cause);
+      continue;
+    }
     const Explanation explanation = explanation_of(entry.cause);
     const QString tip =
         QStringLiteral("%1\n%2: %3\n%4: %5\n%6")
             .arg(explanation.name, a.name, time_text(entry.a), b.name, time_text(entry.b), explanation.meaning);
-    result.rows.push_back(row_of(explanation.name, entry.a, entry.b, id_of(entry.cause), tip));
-    most = std::max(most, std::abs(entry.difference().si()));
+    result.rows.push_back(row_of(explanation.name, entry.difference().si(), id_of(entry.cause), tip));
+    longest = std::max(longest, std::abs(entry.difference().si()));
   }
-  const Seconds all = b.waterfall.wall - a.waterfall.wall;
-  most = std::max({most, std::abs(all.si()), a.waterfall.wall.si() * 1e-3});
-  BarRow whole = row_of(tr("Wall clock of a useful step"), a.waterfall.wall, b.waterfall.wall, kWholeId,
-                        tr("The sum of all differences."));
+  if (!gathered.empty()) {
+    result.rows.push_back(row_of(tr("%1 smaller differences").arg(gathered.size()), rest, kRestId, names_of(gathered)));
+  }
+  const double change = (b.waterfall.wall - a.waterfall.wall).si();
+  longest = std::max({longest, std::abs(change), a.waterfall.wall.si() * 1e-3});
+  BarRow whole = row_of(tr("Wall clock of a useful step"), change, kWholeId, tr("The sum of all differences."));
   whole.emphasised = true;
   result.rows.push_back(std::move(whole));
-  result.axis = Axis{tr("%1 against %2: longer to the right").arg(b.name, a.name), -1.05 * most, 1.05 * most,
+  result.axis = Axis{tr("%1 against %2: longer to the right").arg(b.name, a.name), -1.05 * longest, 1.05 * longest,
                      Scale::kLinear, Unit::kTime};
   return result;
 }

@@ -15,6 +15,7 @@ namespace trainyard::gui {
 int id_of(const simulator::WaterfallCause& cause);
 simulator::WaterfallCause cause_of(int id);
 constexpr int kWholeId = 1000;  // the sum
+constexpr int kRestId = 1001;   // causes too small for a row of their own, together
 
 // Compute, communication, pipeline, update, failures: colours by what a part is about.
 Category category_of(const Theme& theme, const simulator::WaterfallCause& cause);
@@ -25,15 +26,21 @@ struct NamedWaterfall {
   simulator::GoodputWaterfall waterfall;
 };
 
-// Rows from the ideal down to the whole, whose bar is the sum of all above. Of two plans two lines a row.
+// Rows from the ideal down to the whole, whose bar is the sum of all above. Of two plans two lines a row. Where there
+// are more rows than `most`, the smallest causes share one.
 struct WaterfallRows {
   Axis axis;
   std::vector<BarRow> rows;
 };
-WaterfallRows waterfall_rows(const std::vector<NamedWaterfall>& waterfalls, const Theme& theme);
+constexpr int kAllRows = 1 << 20;
+WaterfallRows waterfall_rows(const std::vector<NamedWaterfall>& waterfalls, const Theme& theme, int most = kAllRows);
 
 // b against a, the largest first; the last row is the sum, which is the difference of the walls.
-WaterfallRows difference_rows(const NamedWaterfall& a, const NamedWaterfall& b, const Theme& theme);
+WaterfallRows difference_rows(const NamedWaterfall& a, const NamedWaterfall& b, const Theme& theme,
+                              int most = kAllRows);
+
+// The causes that share the row.
+std::vector<simulator::WaterfallCause> rest_of(const std::vector<NamedWaterfall>& waterfalls, int most);
 
 // "12 % slower than the best: + 8 % pipeline bubble, + 5 % ...; - 1 % ..."
 QString why_slower(const simulator::GoodputWaterfall& best, const simulator::GoodputWaterfall& other);

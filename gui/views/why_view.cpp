@@ -1,5 +1,6 @@
 #include "gui/views/why_view.h"
 
+#include <QEvent>
 #include <QLabel>
 #include <QScrollArea>
 #include <QSplitter>
@@ -8,6 +9,8 @@
 
 #include "core/layout/layout_text.h"
 #include "core/units/format_quantity.h"
+#include "gui/views/fitting_panes.h"
+#include "gui/views/summary_label.h"
 #include "gui/views/term_explanations.h"
 #include "simulator/memory/memory_model.h"
 #include "simulator/planner/search_machine.h"
@@ -16,12 +19,21 @@ namespace trainyard::gui {
 
 namespace {
 
-QWidget* scrolled(QWidget* inside, QWidget* parent) {
-  auto* area = new QScrollArea(parent);
+// Of a chart beside another: the waterfall has more rows.
+constexpr QSize kWaterfallSize(420, 340);
+constexpr QSize kDifferenceSize(420, 260);
+
+QScrollArea* scrolled(QWidget* inside) {
+  auto* area = new QScrollArea;
   area->setWidget(inside);
   area->setWidgetResizable(true);
   area->setFrameShape(QFrame::NoFrame);
   return area;
+}
+
+// As many rows as there is room for; all where nobody sees them.
+int rows_for(const BarRows& chart, const QScrollArea& area) {
+  return area.isVisible() ? chart.rows_within(area.viewport()->height()) : kAllRows;
 }
 
 // The cheapest change that makes a layout fit, of a cluster of published numbers.
@@ -37,23 +49,25 @@ std::optional<simulator::FittingChange> advice_for(const Problem& problem, const
 
 WhyView::WhyView(Session& session, QWidget* parent)
     : RefreshingView(QStringLiteral("why"), tr("Why"), session, parent) {
-  summary_ = new QLabel(this);
-  summary_->setWordWrap(true);
-  summary_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+  summary_ = make_summary(this);
   summary_->setToolTip(QString::fromUtf8(simulator::kGoodputDefinition));
   waterfall_ = new BarRows(tr("Where the wall clock of a useful step goes"));
   difference_ = new BarRows(tr("Differences between two plans, the largest first"));
   explanation_ = new QTextBrowser(this);
   explanation_->setAccessibleName(tr("Equation, numbers and source of the chosen part"));
   explanation_->setMinimumWidth(180);
-  auto* charts = new QSplitter(Qt::Vertical);
-  charts->addWidget(scrolled(waterfall_, charts));
-  difference_area_ = scrolled(difference_, charts);
-  charts->addWidget(difference_area_);
-  charts->setStretchFactor(0, 3);
-  charts->setStretchFactor(1, 2);
+  panes_ = new FittingPanes;
+  waterfall_area_ = scrolled(waterfall_);
+  difference_area_ = scrolled(difference_);
+  panes_->add_pane(waterfall_area_, tr("Where the time goes"), tr("From the peak to what failures leave"),
+                   kWaterfallSize);
+  difference_pane_ = panes_->add_pane(difference_area_, tr("What differs"),
+                                      tr("The differences of the two plans, the largest first"), kDifferenceSize);
+  for (QScrollArea* area : {waterfall_area_, difference_area_}) {
+    area->viewport()->installEventFilter(this);
+  }
   auto* both = new QSplitter(Qt::Horizontal, this);
-  both->addWidget(charts);
+  both->addWidget(panes_);
   both->addWidget(explanation_);
   both->setStretchFactor(0, 5);
   both->setStretchFactor(1, 2);
@@ -78,10 +92,11 @@ void WhyView::say_nothing(const QString& why) {
   summary_->setText(why);
   for (BarRows* chart : {waterfall_, difference_}) {
     chart->set_rows(QString(), Axis(), {});
-    chart->set_limit(std::nullopt, QString());
+    chart->set_legend({});
+    chart->set_line_names({});
     chart->set_empty_text(why);
   }
-  difference_area_->setVisible(false);
+  panes_->set_pane_shown(difference_pane_, false);
   explanation_->setHtml(tr("<p>Click a bar: its equation, its numbers with units, and their source.</p>"));
   table_.set({}, {});
 }
@@ -159,16 +174,20 @@ void WhyView::show_waterfalls() {
   for (const Shown& shown : shown_) {
     named.push_back(shown.named);
   }
-  const WaterfallRows rows = waterfall_rows(named, theme);
-  waterfall_->set_legend(waterfall_legend(theme));
-  waterfall_->set_rows(tr("Where the wall clock of a useful step goes"), rows.axis, rows.rows);
-  waterfall_->set_selected(explained_);
   const bool two = named.size() == 2;
-  difference_area_->setVisible(two);
+  waterfall_->set_legend(waterfall_legend(theme));
+  waterfall_->set_line_names(
+      two ? std::vector<QString>{tr("%1 (above)").arg(named[0].name), tr("%1 (below)").arg(named[1].name)}
+          : std::vector<QString>());
+  const WaterfallRows rows = waterfall_rows(named, theme, rows_for(*waterfall_, *waterfall_area_));
+  waterfall_->set_rows(QString(), rows.axis, rows.rows);
+  waterfall_->set_selected(explained_);
+  panes_->set_pane_shown(difference_pane_, two);
   if (two) {
-    const WaterfallRows changes = difference_rows(named[0], named[1], theme);
-    difference_->set_rows(tr("%1 against %2, the largest difference first").arg(named[1].name, named[0].name),
-                          changes.axis, changes.rows);
+    const QString title = tr("%1 against %2, the largest difference first").arg(named[1].name, named[0].name);
+    difference_->set_rows(title, Axis(), {});
+    const WaterfallRows changes = difference_rows(named[0], named[1], theme, rows_for(*difference_, *difference_area_));
+    difference_->set_rows(title, changes.axis, changes.rows);
   }
   fill_table(table_, named);
   const simulator::GoodputWaterfall& last = named.back().waterfall;
@@ -194,6 +213,34 @@ void WhyView::show_waterfalls() {
   }
   summary_->setText(text);
   explain(explained_);
+}
+
+bool WhyView::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::Resize && !shown_.empty()) {
+    refresh_later();  // another number of rows fits
+  }
+  return RefreshingView::eventFilter(watched, event);
+}
+
+// What the row of small parts gathers, one by one.
+void WhyView::explain_rest() {
+  std::vector<NamedWaterfall> named;
+  QString head = tr("<tr><td></td>");
+  for (const Shown& shown : shown_) {
+    named.push_back(shown.named);
+    head += QStringLiteral("<td align=right><b>%1</b></td>").arg(shown.named.name.toHtmlEscaped());
+  }
+  QString html = tr("<h3>Smaller parts</h3><p>Each has a row of its own in a taller dock.</p>") +
+                 QStringLiteral("<table cellpadding=2>") + head + QStringLiteral("</tr>");
+  for (const simulator::WaterfallCause& cause : rest_of(named, rows_for(*waterfall_, *waterfall_area_))) {
+    html += QStringLiteral("<tr><td>%1&nbsp;</td>").arg(explanation_of(cause).name.toHtmlEscaped());
+    for (const NamedWaterfall& one : named) {
+      html += QStringLiteral("<td align=right>%1&nbsp;</td>")
+                  .arg(QString::fromStdString(format_quantity(one.waterfall.of(cause))));
+    }
+    html += QStringLiteral("</tr>");
+  }
+  explanation_->setHtml(html + QStringLiteral("</table>"));
 }
 
 void WhyView::show_infeasible(const PlanRow& row) {
@@ -243,6 +290,10 @@ void WhyView::explain(int id) {
   difference_->set_selected(id);
   if (id < 0) {
     explanation_->setHtml(tr("<p>Click a bar: its equation, its numbers with units, and their source.</p>"));
+    return;
+  }
+  if (id == kRestId) {
+    explain_rest();
     return;
   }
   if (id == kWholeId) {

@@ -13,9 +13,12 @@
 #include "simulator/planner/memory_advice.h"
 
 class QLabel;
+class QScrollArea;
 class QTextBrowser;
 
 namespace trainyard::gui {
+
+class FittingPanes;
 
 class WhyView : public RefreshingView {
   Q_OBJECT
@@ -32,6 +35,7 @@ class WhyView : public RefreshingView {
 
  protected:
   void refresh() override;
+  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   struct Shown {
@@ -43,11 +47,15 @@ class WhyView : public RefreshingView {
   void show_infeasible(const PlanRow& row);
   void show_waterfalls();
   void say_nothing(const QString& why);
+  void explain_rest();
 
   QLabel* summary_;
   BarRows* waterfall_;
   BarRows* difference_;
-  QWidget* difference_area_;
+  FittingPanes* panes_;
+  int difference_pane_ = 0;
+  QScrollArea* waterfall_area_;
+  QScrollArea* difference_area_;
   QTextBrowser* explanation_;
   ValueTable table_;
   std::vector<Shown> shown_;

@@ -190,29 +190,80 @@ ScatterPlot square_of_points() {
   return plot;
 }
 
-TEST(ScatterChart, AClickSelectsTheNearestPointAndADragBrushesWhatItEncloses) {
+// Down, along the places, up.
+void drag(QWidget& widget, const std::vector<QPoint>& places, Qt::KeyboardModifiers keys = Qt::NoModifier) {
+  QTest::mousePress(&widget, Qt::LeftButton, keys, places.front());
+  for (const QPoint& place : places) {
+    QMouseEvent move(QEvent::MouseMove, place, place, Qt::NoButton, Qt::LeftButton, keys);
+    QApplication::sendEvent(&widget, &move);
+  }
+  QTest::mouseRelease(&widget, Qt::LeftButton, keys, places.back());
+}
+
+// Where the chart draws the point, as the pointer would find it.
+QPoint place_of(const ScatterChart& chart, int point) {
+  for (int x = 0; x < chart.width(); ++x) {
+    for (int y = 0; y < chart.height(); ++y) {
+      if (chart.point_at(QPointF(x, y)) == point) {
+        return {x, y};
+      }
+    }
+  }
+  return {};
+}
+
+// A triangle around points 11, 12 and 21 of the ten by ten leaves out 22, which the rectangle around it has.
+TEST(ScatterChart, ADragIsALassoThatKeepsWhatItEnclosesAndNoCornerOfItsBox) {
+  ScatterChart chart(QStringLiteral("scatter"));
+  chart.set_plot(square_of_points());
+  chart.resize(500, 400);
+  chart.grab();
+  QSignalSpy lassoed(&chart, &ScatterChart::lassoed);
+  const QPoint low = place_of(chart, 11);
+  const QPoint right = place_of(chart, 12);
+  const QPoint up = place_of(chart, 21);
+  ASSERT_FALSE(low.isNull() || right.isNull() || up.isNull());
+  const QPoint across = right - low;
+  const QPoint upwards = up - low;
+  drag(chart, {low - across / 2 - upwards / 2, low + across * 2 - upwards / 2, low - across / 2 + upwards * 2});
+  ASSERT_EQ(lassoed.size(), 1);
+  const auto corners = lassoed[0][0].value<QPolygonF>();
+  ASSERT_GE(corners.size(), 3);
+  std::vector<int> inside;
+  for (std::size_t i = 0; i < chart.plot().points.size(); ++i) {
+    const ScatterPoint& point = chart.plot().points[i];
+    if (corners.containsPoint({point.x, point.y}, Qt::OddEvenFill)) {
+      inside.push_back(static_cast<int>(i));
+    }
+  }
+  EXPECT_EQ(inside, (std::vector<int>{11, 12, 21}));
+}
+
+TEST(ScatterChart, ALassoAroundNothingSaysNothing) {
+  ScatterChart chart(QStringLiteral("scatter"));
+  chart.set_plot(square_of_points());
+  chart.resize(500, 400);
+  chart.grab();
+  QSignalSpy lassoed(&chart, &ScatterChart::lassoed);
+  const QPoint low = place_of(chart, 11);
+  const QPoint between = low + (place_of(chart, 22) - low) / 2;
+  drag(chart, {between - QPoint(5, 5), between + QPoint(5, -5), between + QPoint(5, 5), between - QPoint(5, -5)});
+  EXPECT_TRUE(lassoed.empty());
+}
+
+TEST(ScatterChart, AClickSelectsTheNearestPointAndAShiftDragBrushesARectangle) {
   ScatterChart chart(QStringLiteral("scatter"));
   chart.set_plot(square_of_points());
   chart.resize(500, 400);
   chart.grab();
   QSignalSpy activated(&chart, &Chart::activated);
   QSignalSpy brushed(&chart, &ScatterChart::brushed);
-  // Look for a place whose point is number 44, as the pointer would.
-  QPoint place;
-  for (int x = 0; x < 500 && place.isNull(); ++x) {
-    for (int y = 0; y < 400 && place.isNull(); ++y) {
-      place = chart.point_at(QPointF(x, y)) == 44 ? QPoint(x, y) : QPoint();
-    }
-  }
+  const QPoint place = place_of(chart, 44);
   ASSERT_FALSE(place.isNull());
   QTest::mouseClick(&chart, Qt::LeftButton, Qt::NoModifier, place);
   ASSERT_EQ(activated.size(), 1);
   EXPECT_EQ(activated[0][0].toInt(), 44);
-  QTest::mousePress(&chart, Qt::LeftButton, Qt::NoModifier, place - QPoint(20, 20));
-  QMouseEvent move(QEvent::MouseMove, place + QPoint(20, 20), place + QPoint(20, 20), Qt::NoButton, Qt::LeftButton,
-                   Qt::NoModifier);
-  QApplication::sendEvent(&chart, &move);
-  QTest::mouseRelease(&chart, Qt::LeftButton, Qt::NoModifier, place + QPoint(20, 20));
+  drag(chart, {place - QPoint(20, 20), place + QPoint(20, 20)}, Qt::ShiftModifier);
   ASSERT_EQ(brushed.size(), 1);
   EXPECT_LE(brushed[0][0].toDouble(), 4.5);
   EXPECT_GE(brushed[0][1].toDouble(), 4.5);
@@ -321,7 +372,6 @@ TEST(ScatterChart, TenThousandPointsDrawAtAFrameRate) {
   for (int i = 0; i < 10000; ++i) {
     plot.points.push_back({uniform(random), uniform(random), uniform(random) / 10.0});
   }
-  plot.shade_title = QStringLiteral("MFU");
   chart.set_plot(plot);
   chart.resize(900, 500);
   QImage image(chart.size(), QImage::Format_ARGB32_Premultiplied);

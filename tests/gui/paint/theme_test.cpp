@@ -41,6 +41,35 @@ TEST(Theme, CategoriesDifferInColourAndHatchAndNeverRepeatSoon) {
   EXPECT_EQ(pairs.size(), 42U);
 }
 
+// Colours alone tell any two of 28 apart, by the plain distance of channels; those of one mark by more.
+TEST(Theme, NoTwoOfTwentyEightCellsLookAlike) {
+  for (const Theme& theme : {light_theme(), dark_theme()}) {
+    for (std::size_t i = 0; i < kCellLooks; ++i) {
+      for (std::size_t j = i + 1; j < kCellLooks; ++j) {
+        const CellLook a = theme.cell(i);
+        const CellLook b = theme.cell(j);
+        const int apart = std::abs(a.colour.red() - b.colour.red()) + std::abs(a.colour.green() - b.colour.green()) +
+                          std::abs(a.colour.blue() - b.colour.blue());
+        EXPECT_GT(apart, a.mark == b.mark ? 36 : 27) << i << " and " << j;
+      }
+    }
+    EXPECT_EQ(theme.cell(kCellLooks).colour, theme.cell(0).colour);
+  }
+}
+
+TEST(Hatch, MarksLieInsideTheirCell) {
+  const QRectF cell(10.0, 20.0, 9.0, 9.0);
+  EXPECT_TRUE(mark_areas(cell, CellMark::kNone).empty());
+  for (const CellMark mark : {CellMark::kDot, CellMark::kBar, CellMark::kFrame}) {
+    const std::vector<QRectF> areas = mark_areas(cell, mark);
+    ASSERT_FALSE(areas.empty());
+    for (const QRectF& area : areas) {
+      EXPECT_TRUE(cell.contains(area));
+      EXPECT_GE(area.width() * area.height(), 1.0);
+    }
+  }
+}
+
 TEST(Theme, TheRampsStrongEndIsFarFromTheBackground) {
   for (const Theme& theme : {light_theme(), dark_theme()}) {
     double before = 0.0;

@@ -10,8 +10,11 @@
 #include <filesystem>
 #include <numeric>
 
+#include <QPushButton>
+
 #include "gui/session/plan_search.h"
 #include "gui/session/session.h"
+#include "gui/views/explore_plots.h"
 #include "gui/views/explore_view.h"
 #include "gui/views/memory_view.h"
 #include "gui/views/reliability_view.h"
@@ -198,6 +201,78 @@ TEST_F(Docks, ABrushOfExploreIsAFilterOfTheResultsAndAClickSelectsEverywhere) {
   EXPECT_EQ(session_.selection().plan(), 2);
 }
 
+// The square around step times 0 and 1 of the first plans, as its corners in the order of drawing.
+TEST_F(Docks, ALassoOfExploreKeepsWhatItEnclosesAndIsTakenOffAsAFilter) {
+  ExploreView view(session_);
+  const PlanRow& best = session_.results().plans().front();
+  const double time = value_of(best, PlanColumn::kStepTime);
+  const double memory = value_of(best, PlanColumn::kMemory);
+  const QPolygonF around(QVector<QPointF>{{time * 0.99, memory * 0.99},
+                                          {time * 1.01, memory * 0.99},
+                                          {time * 1.01, memory * 1.01},
+                                          {time * 0.99, memory * 1.01}});
+  Q_EMIT view.scatter().lassoed(around);
+  ASSERT_TRUE(session_.results().lasso());
+  for (std::size_t i = 0; i < session_.results().plans().size(); ++i) {
+    const PlanRow& plan = session_.results().plans()[i];
+    const double there = value_of(plan, PlanColumn::kStepTime);
+    const double needs = value_of(plan, PlanColumn::kMemory);
+    const bool inside =
+        plan.feasible() && there > time * 0.99 && there < time * 1.01 && needs > memory * 0.99 && needs < memory * 1.01;
+    EXPECT_EQ(session_.results().passes(static_cast<int>(i)), inside) << plan.text;
+  }
+  EXPECT_EQ(view.scatter().lasso().size(), 4);
+  EXPECT_EQ(text_of(*session_.results().lasso()), QStringLiteral("lasso over Step time and Memory/rank"));
+  session_.results().clear_filters();
+  EXPECT_FALSE(session_.results().lasso());
+  EXPECT_TRUE(view.scatter().lasso().isEmpty());
+}
+
+// Of a hundred plans of which ninety have nearly one value, colours still tell halves apart: by rank.
+TEST(ExploreShades, GoByRankNotByValue) {
+  std::vector<PlanRow> plans(100);
+  std::vector<const PlanRow*> rows;
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    plans[i].mfu = i == 99 ? 0.5 : 0.01 + 1e-5 * static_cast<double>(i);
+    rows.push_back(&plans[i]);
+  }
+  const std::vector<double> shades = shades_of(rows, PlanColumn::kMfu);
+  EXPECT_DOUBLE_EQ(shades[0], 0.0);
+  EXPECT_NEAR(shades[50], 50.0 / 99.0, 1e-12);
+  EXPECT_DOUBLE_EQ(shades[99], 1.0);
+  EXPECT_EQ(ramp_labels(rows, PlanColumn::kMfu).best, QStringLiteral("50.0 %"));
+  // Equal ones share the mean of their places: of 0 to 98 it is 49.
+  for (std::size_t i = 0; i < 99; ++i) {
+    plans[i].mfu = 0.01;
+  }
+  EXPECT_NEAR(shades_of(rows, PlanColumn::kMfu)[3], 49.0 / 99.0, 1e-12);
+}
+
+TEST_F(Docks, ALowWhyDockShowsTheWholeWaterfallWithTheSmallPartsInOneRow) {
+  session_.selection().select_plan(0);
+  session_.selection().compare(0, 3);
+  WhyView view(session_);
+  view.resize(900, 260);
+  view.show();
+  ASSERT_TRUE(wait_until([&] {
+    return view.waterfall().minimumSizeHint().height() <= view.waterfall().height() &&
+           view.waterfall().rows().size() > 4;
+  }));
+  const std::vector<BarRow>& rows = view.waterfall().rows();
+  const BarRow& rest = rows[rows.size() - 2];
+  EXPECT_TRUE(rest.name.contains(QStringLiteral("smaller parts"))) << rest.name.toStdString();
+  for (std::size_t line = 0; line < 2; ++line) {
+    double sum = 0.0;
+    for (std::size_t i = 0; i + 1 < rows.size(); ++i) {
+      sum += rows[i].lines[line].front().to - rows[i].lines[line].front().from;
+    }
+    EXPECT_NEAR(sum, rows.back().lines[line].front().to, 1e-9 * sum);
+  }
+  view.explain(kRestId);
+  EXPECT_TRUE(view.explanation().contains(QStringLiteral("Smaller parts")));
+  EXPECT_GT(view.table()->rowCount(), static_cast<int>(rows.size()));
+}
+
 TEST_F(Docks, ReliabilityShowsTheSimulatorsNumbers) {
   session_.selection().select_plan(0);
   ReliabilityView view(session_);
@@ -299,6 +374,45 @@ TEST(DocksOnThisMachine, WhyAndMemoryGoByTheSimulatedProgram) {
   EXPECT_EQ(memory.stages().rows().size(), simulation->simulation.memory.size());
   ReliabilityView reliability(session);
   EXPECT_TRUE(reliability.summary().contains(QStringLiteral("this machine"))) << reliability.summary().toStdString();
+  // The button fills the field of Inputs that lacks.
+  EXPECT_FALSE(reliability.assume().isHidden());
+  reliability.assume().click();
+  EXPECT_EQ(session.document().study().mean_time_between_failures, "1 h");
+}
+
+// With a time between failures a plan of this machine has an answer: that of `trainyard reliability --plan plan.json
+// --mean-time-between-failures "1 h"`, whose mean time is the one that was said.
+TEST(DocksOnThisMachine, ReliabilityAnswersOnceATimeBetweenFailuresIsSaid) {
+  auto problem = std::make_shared<Problem>();
+  const Plan plan = testing::tiny_plan(Layout());
+  problem->model = plan.model;
+  problem->training = plan.training;
+  problem->training.steps = 200;
+  problem->profile = simulator::small_machine();
+  problem->study.machine = kThisMachine;
+  problem->study.ranks = 2;
+  problem->mean_time_between_failures = from_si<Seconds>(3600.0);
+  problem->failures = simulator::open_failure_profile("none");
+  Session session;
+  const FoundPlans found = search_plans(*problem, [](const SearchReport&) {}, {});
+  session.analysis().set_problem(problem);
+  SearchSummary summary = found.summary;
+  summary.finished = true;
+  session.results().replace(found.plans, summary);
+  session.selection().select_plan(0);
+  ReliabilityView view(session);
+  ASSERT_TRUE(wait_until([&] {
+    view.refresh_now();
+    return session.reliability().state(0, true) == PartState::kReady ||
+           session.reliability().state(0, true) == PartState::kFailed;
+  }));
+  view.refresh_now();
+  const auto study = session.reliability().study(0);
+  ASSERT_TRUE(study) << session.reliability().message(0).toStdString();
+  EXPECT_NEAR(study->reliability.mttf.si(), 3600.0, 1e-6);
+  EXPECT_TRUE(view.assume().isHidden());
+  EXPECT_FALSE(view.waste().is_empty());
+  EXPECT_TRUE(view.summary().contains(QStringLiteral("as Inputs say"))) << view.summary().toStdString();
 }
 
 // Sources name files of ours that are there.

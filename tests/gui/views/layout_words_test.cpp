@@ -1,0 +1,62 @@
+// A layout's words in little room keep what tells it from another.
+#include <gtest/gtest.h>
+
+#include "gui/views/layout_words.h"
+
+namespace trainyard::gui {
+namespace {
+
+// A letter a pixel, and a blank behind each word.
+double letters(const std::vector<LayoutWord>& words) {
+  double sum = 0.0;
+  for (const LayoutWord& word : words) {
+    sum += static_cast<double>(word.text.size()) + 1.0;
+  }
+  return sum;
+}
+
+QString text_of(const std::vector<LayoutWord>& words) {
+  QStringList texts;
+  for (const LayoutWord& word : words) {
+    texts << word.text;
+  }
+  return texts.join(QLatin1Char(' '));
+}
+
+const QString kBest = QStringLiteral("tp4 pp4 dp64 sp zero1 interleaved v10 ga8 overlap-tp");
+
+TEST(LayoutWords, TellWhatTheOtherHasOtherwiseOrAlone) {
+  const std::vector<LayoutWord> words =
+      layout_words(QStringLiteral("tp8 pp4 dp64 sp zero1 interleaved v10 ga8 cp-all-gather"), kBest);
+  ASSERT_EQ(words.size(), 10U);
+  EXPECT_EQ(words[0], (LayoutWord{QStringLiteral("tp8"), WordKind::kOwn}));
+  EXPECT_EQ(words[1].kind, WordKind::kShared);
+  EXPECT_EQ(words[8].kind, WordKind::kOwn);
+  EXPECT_EQ(words[9], (LayoutWord{QStringLiteral("no overlap-tp"), WordKind::kLacking}));
+}
+
+TEST(LayoutWords, OfItselfOrOfNoneAreAllShared) {
+  for (const QString& other : {kBest, QString()}) {
+    for (const LayoutWord& word : layout_words(kBest, other)) {
+      EXPECT_EQ(word.kind, WordKind::kShared) << word.text.toStdString();
+    }
+  }
+}
+
+// 53 letters in 34: shared words go from the end, and both words that differ stay.
+TEST(LayoutWords, SharedOnesMakeRoomForThoseThatDiffer) {
+  const auto all = layout_words(QStringLiteral("tp4 pp4 dp64 sp zero1 interleaved v5 ga16 overlap-tp"), kBest);
+  const auto kept = fitted(all, 34.0, letters);
+  EXPECT_EQ(text_of(kept), QStringLiteral("tp4 pp4 dp64 sp zero1 \u2026 v5 ga16 \u2026"));
+  EXPECT_EQ(fitted(all, 100.0, letters), all);
+}
+
+TEST(LayoutWords, OwnWordsAreNeverLeftOut) {
+  const auto kept = fitted(layout_words(QStringLiteral("tp8 pp2"), kBest), 3.0, letters);
+  ASSERT_GE(kept.size(), 2U);
+  EXPECT_EQ(kept[0].text, QStringLiteral("tp8"));
+  EXPECT_EQ(kept[1].text, QStringLiteral("pp2"));
+}
+
+}  // namespace
+}  // namespace trainyard::gui
