@@ -13,8 +13,10 @@
 #include <QScreen>
 #include <QSettings>
 #include <QStandardPaths>
+#include <QTableView>
 #include <QTimer>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "core/document/write_file.h"
 #include "core/error.h"
@@ -113,6 +115,10 @@ void MainWindow::place_docks() {
     auto* dock = new QDockWidget(placed.view->title(), this);
     dock->setObjectName(placed.view->name());
     dock->setWidget(frame);
+    // Arrows go from cell to cell, Tab leaves the table: otherwise nothing behind it is reached by key.
+    for (QAbstractItemView* table : frame->findChildren<QAbstractItemView*>()) {
+      table->setTabKeyNavigation(false);
+    }
     frames_.push_back(frame);
     dock_widgets_.push_back(dock);
   }
@@ -190,11 +196,18 @@ void MainWindow::go_to_dock(const QString& name) {
     most->setFocus(Qt::ShortcutFocusReason);
     return;
   }
-  for (QWidget* child : shown->findChildren<QWidget*>()) {
-    if ((child->focusPolicy() & Qt::TabFocus) != 0 && child->isEnabled() && child->isVisibleTo(shown)) {
-      child->setFocus(Qt::ShortcutFocusReason);
-      return;
-    }
+  const auto takes_keys = [shown](const QWidget* child) {
+    return (child->focusPolicy() & Qt::TabFocus) != 0 && child->isEnabled() && child->isVisibleTo(shown);
+  };
+  // The table, else what Tab would come to first.
+  QList<QWidget*> children;
+  for (QTableView* table : shown->findChildren<QTableView*>()) {
+    children << table;
+  }
+  children << shown->findChildren<QWidget*>();
+  const auto found = std::find_if(children.begin(), children.end(), takes_keys);
+  if (found != children.end()) {
+    (*found)->setFocus(Qt::ShortcutFocusReason);
   }
 }
 

@@ -73,6 +73,9 @@ void write_screenshots(MainWindow& window, const QString& folder, const QSize& s
     settle(window);
     all = write_all(window, folder, theme) && all;
   }
+  window.show_start();
+  settle(window);
+  all = write(window, folder, QStringLiteral("window-start-dark")) && all;
   QApplication::exit(all ? 0 : 1);
 }
 

@@ -558,7 +558,9 @@ PodTile tile_of(const PodPicture& pod, const std::vector<float>& loads, const Gp
       continue;
     }
     const auto r = static_cast<std::size_t>(rank);
-    if (colours.category.empty()) {
+    if (colours.category.empty() && loads.empty()) {
+      cells[i].colour = theme.missing.rgb();
+    } else if (colours.category.empty()) {
       const float busy = std::clamp(loads[r], 0.0F, 1.0F);
       cells[i] = {ramp[static_cast<std::size_t>(busy * 256.0F)], loads[r]};
     } else if (r < colours.category.size() && colours.category[r] >= 0) {

@@ -45,14 +45,14 @@ struct GpuColours {
 
 // The load of each GPU's own links and its NIC's: the worst of them.
 std::vector<float> gpu_loads(const Cluster& cluster, const ClusterPicture& picture, const LinkValues& links);
-// A pod's GPUs as coloured cells.
+// A pod's GPUs as coloured cells. No loads: none are known yet.
 PodTile tile_of(const PodPicture& pod, const std::vector<float>& loads, const GpuColours& colours, const Theme& theme);
 
 struct TopologyFrame {
   const Cluster* cluster = nullptr;
   const ClusterPicture* picture = nullptr;
   const LinkValues* links = nullptr;
-  const std::vector<float>* loads = nullptr;  // by rank
+  const std::vector<float>* loads = nullptr;  // by rank; empty: not known
   const GpuColours* colours = nullptr;
   const std::vector<PodTile>* tiles = nullptr;   // by pod
   const std::vector<LinkId>* fullest = nullptr;  // worth a line of their own

@@ -161,6 +161,8 @@ void PlansDock::show_summary() {
   view_->setVisible(!empty_->isVisibleTo(this));
   if (!search.errors().empty()) {
     empty_->setText(tr("Some inputs are wrong, so nothing is searched: see the fields marked in Inputs."));
+  } else if (none && search.running() && search.unmeasured()) {
+    empty_->setText(tr("This machine is being measured, about 15 s; leave it alone meanwhile. Then plans come."));
   } else if (none && search.running()) {
     empty_->setText(tr("Searching: the first plans come in a moment."));
   } else if (none && search.unmeasured()) {

@@ -103,7 +103,13 @@ RunsDock::RunsDock(Session& session, QWidget* parent)
   });
   connect(&session_.runs(), &RunList::runs_reset, this, &RunsDock::show_run);
   connect(&session_.selection(), &Selection::plan_changed, this, &RunsDock::show_controls);
-  connect(&session_.results(), &Results::plans_changed, this, &RunsDock::show_controls);
+  connect(&session_.results(), &Results::plans_changed, this, [this] {
+    if (current() < 0) {
+      show_run();
+    } else {
+      show_controls();
+    }
+  });
   connect(&session_.document(), &StudyDocument::study_changed, this, &RunsDock::show_controls);
   show_run();
 }
@@ -266,9 +272,14 @@ void RunsDock::show_run() {
   show_controls();
   const int index = current();
   if (index < 0) {
+    const std::shared_ptr<const Problem>& problem = session_.analysis().problem();
     const QString none =
-        tr("No run yet. Select a plan for this machine and press “Run the selected plan”, or open "
-           "record.jsonl of a run from elsewhere.");
+        problem && !problem->on_this_machine()
+            ? tr("The plans are for another machine, so they don't run here. Save one as plan.json, run it there with "
+                 "`trainyard run`, and open its record.jsonl; or choose “%1” in Inputs.")
+                  .arg(QString::fromLatin1(kThisMachine))
+            : tr("No run yet. Select a plan for this machine and press “Run the selected plan”, or open record.jsonl "
+                 "of a run from elsewhere.");
     summary_->setText({});
     summary_->hide();
     loss_->set_plot({});

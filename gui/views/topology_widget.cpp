@@ -90,7 +90,9 @@ void TopologyWidget::rebuild_tiles() {
   loads_.clear();
   if (picture_) {
     const Theme theme = current(palette());
-    loads_ = gpu_loads(*cluster_, *picture_, links_);
+    if (links_.known()) {
+      loads_ = gpu_loads(*cluster_, *picture_, links_);
+    }
     for (const PodPicture& pod : picture_->pods()) {
       tiles_.push_back(tile_of(pod, loads_, colours_, theme));
     }

@@ -219,6 +219,34 @@ TEST_F(Window, GoingToADockByKeyPutsTheKeysThere) {
   }
 }
 
+TEST_F(Window, TabLeavesEveryTable) {
+  for (QDockWidget* dock : window_.docks()) {
+    for (const QTableView* table : dock->findChildren<QTableView*>()) {
+      EXPECT_FALSE(table->tabKeyNavigation()) << dock->objectName().toStdString();
+    }
+  }
+}
+
+TEST_F(Window, WhateverTabReachesHasANameToReadAloud) {
+  open_small();
+  for (QDockWidget* dock : window_.docks()) {
+    window_.raise_dock(dock->objectName());
+    QApplication::processEvents();
+    for (QWidget* widget : dock->findChildren<QWidget*>()) {
+      const bool part_of_a_box = qobject_cast<QComboBox*>(widget->parentWidget()) != nullptr;
+      if ((widget->focusPolicy() & Qt::TabFocus) == 0 || !widget->isVisible() || widget->focusProxy() != nullptr ||
+          part_of_a_box || widget->inherits("QScrollArea")) {
+        continue;
+      }
+      const QAccessibleInterface* read = QAccessible::queryAccessibleInterface(widget);
+      ASSERT_NE(read, nullptr);
+      EXPECT_FALSE(read->text(QAccessible::Name).isEmpty())
+          << dock->objectName().toStdString() << ": " << widget->metaObject()->className() << " of "
+          << widget->parentWidget()->metaObject()->className();
+    }
+  }
+}
+
 TEST_F(Window, EveryViewHasANameAndPaintedOnesATableTwin) {
   open_small();
   for (QDockWidget* dock : window_.docks()) {

@@ -92,6 +92,16 @@ TEST_F(TopologyWidgetTest, KeysStepThroughSwitchesAndEnterAsks) {
   EXPECT_EQ(clicked.count(), 1);
 }
 
+// Grey rather than the colour of a link without load.
+TEST_F(TopologyWidgetTest, LoadsThatArentKnownYetHaveNoColour) {
+  const QPoint gpu = pixel_of(cluster_->gpus()[100]);
+  EXPECT_EQ(screen().pixel(gpu), current(widget_.palette()).missing.rgb());
+  LinkValues calm;
+  calm.busy.assign(cluster_->links().size(), 0.0F);
+  widget_.set_links(calm);
+  EXPECT_NE(screen().pixel(gpu), current(widget_.palette()).missing.rgb());
+}
+
 // One hot link among thousands: its GPU's pixel is of another colour than before, from afar.
 TEST_F(TopologyWidgetTest, AHotGpuIsSeenFromAfar) {
   LinkValues calm;
