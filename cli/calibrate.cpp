@@ -65,6 +65,12 @@ void print_summary(const Options& options, const Concurrency& measured, double n
              format_quantity(elapsed), format_quantity(measured.peak_gemm_rate),
              measured.gemms.size() + measured.attentions.size() + measured.elementwise.size(),
              measured.collectives.size(), 100 * noise);
+  const auto to_device = best_copy_rate(measured, CopyDirection::kToDevice);
+  const auto to_host = best_copy_rate(measured, CopyDirection::kToHost);
+  if (to_device && to_host) {
+    fmt::print("copies with the host: {} to the device, {} back\n", format_quantity(*to_device),
+               format_quantity(*to_host));
+  }
   if (noise > kBusy) {
     fmt::print("noise above {:.0f} %: this machine is busy with something else; calibrate again when it is quiet\n",
                100 * kBusy);
@@ -80,6 +86,12 @@ ordered_json to_json(const Options& options, const Concurrency& measured, double
   object["peak_gemm_flops_per_second"] = measured.peak_gemm_rate.si();
   object["kernel_samples"] = measured.gemms.size() + measured.attentions.size() + measured.elementwise.size();
   object["collective_samples"] = measured.collectives.size();
+  if (const auto rate = best_copy_rate(measured, CopyDirection::kToDevice)) {
+    object["copy_to_device_bytes_per_second"] = rate->si();
+  }
+  if (const auto rate = best_copy_rate(measured, CopyDirection::kToHost)) {
+    object["copy_to_host_bytes_per_second"] = rate->si();
+  }
   object["noise"] = noise;
   object["elapsed_s"] = elapsed.si();
   return object;

@@ -49,6 +49,7 @@ struct Options {
   std::uint64_t fault_seed = 0;
   std::optional<std::string> resume;  // empty: the folder of --output
   bool no_model = false;
+  bool graphs = false;
   bool force = false;
 
   // Of the run.
@@ -84,6 +85,7 @@ executor::RunOptions run_options(const Options& options, const Plan& plan) {
   run.threads_per_rank = options.threads.value_or(executor::threads_per_rank(plan.layout.ranks()));
   run.evaluate_every = options.evaluate_every;
   run.save_model = !options.no_model;
+  run.graphs = options.graphs;
   run.replace = options.force;
   run.resume = options.resume.has_value();
   for (const std::string& fault : options.faults) {
@@ -334,6 +336,9 @@ void add_run(CLI::App& app, Session& session, Action& action) {
       ->type_name("FAULT");
   verb->add_option("--inject-seed", options->fault_seed, "Of the faults' random choices")->type_name("N");
   verb->add_flag("--no-model", options->no_model, "Don't save the final weights");
+  verb->add_flag(
+      "--graphs", options->graphs,
+      "Enqueue what every step repeats as a whole: a CUDA graph on a GPU, until the first message of the step");
   verb->add_flag("--force", options->force, "Replace an earlier run in the folder");
   verb->callback([options, &action] { action = [options](const Session& s) { return run(s, *options); }; });
 }

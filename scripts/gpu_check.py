@@ -53,11 +53,21 @@ LAYOUTS = [
     ("tp2 pp2", 4, ["--tp", 2, "--pp", 2, "--dp", 1, "--schedule", "1f1b", "--micro-batch", 1]),
     ("dp2 tp2 zero1", 4, ["--dp", 2, "--tp", 2, "--pp", 1, "--zero", 1]),
 ]
+GPT2_LAYOUTS = [
+    ("gpt2, 1 rank", 1, ["--micro-batch", 2]),
+    ("gpt2 tp2", 2, ["--tp", 2]),
+    ("gpt2 pp2, tied table", 2, ["--pp", 2, "--schedule", "1f1b", "--micro-batch", 1]),
+    ("gpt2 dp2 zero1", 2, ["--dp", 2, "--zero", 1]),
+]
 PARITY = {"fp32": 1e-4, "bf16": 3e-2}  # largest difference of a step's loss, nats
 
 TINY = dict(model_type="llama", architectures=["LlamaForCausalLM"], hidden_act="silu", hidden_size=128,
             intermediate_size=352, num_hidden_layers=4, num_attention_heads=4, num_key_value_heads=2, vocab_size=260,
             max_position_embeddings=128, rms_norm_eps=1e-5, rope_theta=10000.0, tie_word_embeddings=False)
+
+TINY_GPT2 = dict(model_type="gpt2", architectures=["GPT2LMHeadModel"], activation_function="gelu_new", n_embd=128,
+                 n_layer=4, n_head=4, n_positions=128, n_ctx=128, vocab_size=260, layer_norm_epsilon=1e-5,
+                 tie_word_embeddings=True)
 
 
 class Skipped(Exception):
@@ -187,7 +197,8 @@ class Check:
         """Of the data sheet, in SI units; None where it isn't known."""
         if self.accelerator is None:
             return None
-        entry = self.accelerator["memory_bandwidth"] if kind == "memory" else self.accelerator["dense_peak"].get(kind)
+        named = {"memory": "memory_bandwidth", "host": "host_link_bandwidth"}
+        entry = self.accelerator.get(named[kind]) if kind in named else self.accelerator["dense_peak"].get(kind)
         if entry is None:
             return None
         number, unit = entry["value"].split()
@@ -279,6 +290,10 @@ class Check:
             rates = [(s["bytes"] / s["time_s"], s) for s in measured["elementwise"] if s["kernel"] == kernel]
             self.roofline(kernel, max(rates, key=lambda r: r[0]), self.peak("memory"), "TB/s", 1e12,
                           lambda s: f"{s['bytes'] / 2**20:.0f} MiB")
+        for direction in ("to_device", "to_host"):
+            rates = [(s["bytes"] / s["time_s"], s) for s in measured["host_copies"] if s["direction"] == direction]
+            self.roofline(f"copies {direction.replace('_', ' ')}, pinned", max(rates, key=lambda r: r[0]),
+                          self.peak("host"), "GB/s", 1e9, lambda s: f"{s['bytes'] / 2**20:.0f} MiB")
         for kind in sorted({sample["kind"] for sample in measured.get("collectives", [])}):
             best = max((s["payload_bytes"] / s["time_s"], s) for s in measured["collectives"] if s["kind"] == kind)
             self.row(f"{kind}, {best[1]['group_size']} ranks", "ok", f"{best[0] / 1e9:.1f} GB/s algbw")
@@ -332,6 +347,23 @@ class Check:
         detail += f", loss {done['first_loss']:.2f} to {done['last_loss']:.2f}"
         learns = math.isfinite(done["last_loss"]) and done["last_loss"] < done["first_loss"]
         self.row(model["label"], "ok" if learns else "failed", detail)
+        if name == "gpt2" and ranks == 1 and self.left() > 60:
+            self.train_graphs(plan, text, done["last_loss"], measured)
+
+    def train_graphs(self, plan, text, last_loss, plain):
+        """The same steps with their repeated part as a CUDA graph: the same losses to the last bit."""
+        run = self.folder / "graphs-run"
+        status, done, said = self.verb("run", plan, "--data", text, "--output", run, "--device", "cuda", "--no-model",
+                                       "--force", "--graphs", timeout=40)
+        if status != 0 or done is None or done["failure"]:
+            raise RuntimeError(f"with --graphs: exit {status}: {last_lines(said)}")
+        steps = [json.loads(line) for line in (run / "record.jsonl").read_text().splitlines()]
+        times = [line["step_time_s"] for line in steps if "step_time_s" in line][2:-3]  # the last three are traced
+        measured = statistics.median(times)
+        same = done["last_loss"] == last_loss
+        self.row("GPT-2 124M, CUDA graph", "ok" if same else "failed",
+                 f"step {1e3 * measured:.1f} ms instead of {1e3 * plain:.1f}, losses "
+                 + ("equal to the last bit" if same else f"differ: {done['last_loss']} and {last_loss}"))
 
     def pytorch(self):
         script = ROOT / "scripts" / "gpu_check_torch.py"
@@ -362,9 +394,9 @@ class Check:
             path.write_text("\n".join(parts))
         return path
 
-    def tiny_plan(self, name, ranks, flags, precision, steps):
-        config = self.folder / "tiny.json"
-        config.write_text(json.dumps(TINY))
+    def tiny_plan(self, name, ranks, flags, precision, steps, model=TINY):
+        config = self.folder / f"tiny-{model['model_type']}.json"
+        config.write_text(json.dumps(model))
         path = self.folder / f"{re.sub('[^a-z0-9]+', '-', name)}-{precision}.plan.json"
         status, _, said = self.verb("plan", "--model", config, "--cluster", "superpod-h100", "--ranks", ranks,
                                     "--sequence", 64, "--global-batch", 8, "--steps", steps, "--precision", precision,
@@ -395,17 +427,19 @@ class Check:
     def parity(self):
         """On GPUs against the CPU; without one, each layout against one rank."""
         steps, reference = 5, {}
-        cases = [(*layout, "fp32") for layout in LAYOUTS] + [("1 rank", 1, ["--micro-batch", 2], "bf16"),
-                                                            ("tp2", 2, ["--tp", 2], "bf16")]
-        for name, ranks, flags, precision in cases:
+        cases = [(*layout, "fp32", TINY) for layout in LAYOUTS]
+        cases += [("1 rank", 1, ["--micro-batch", 2], "bf16", TINY), ("tp2", 2, ["--tp", 2], "bf16", TINY)]
+        cases += [(*layout, "fp32", TINY_GPT2) for layout in GPT2_LAYOUTS]
+        for name, ranks, flags, precision, model in cases:
+            kind = (model["model_type"], precision)
             what = f"{name}, {precision}"
             try:
                 if self.left() < 12:
                     raise Skipped("no time left")
-                plan = self.tiny_plan(name, ranks, flags, precision, steps)
-                if precision not in reference:
-                    one = self.tiny_plan("reference", 1, ["--micro-batch", 1], precision, steps)
-                    reference[precision] = self.losses(one, "cpu", 1, "one rank")
+                plan = self.tiny_plan(name, ranks, flags, precision, steps, model)
+                if kind not in reference:
+                    one = self.tiny_plan(f"reference {kind[0]}", 1, ["--micro-batch", 1], precision, steps, model)
+                    reference[kind] = self.losses(one, "cpu", 1, "one rank")
                 got = self.losses(plan, "cuda" if self.gpus else "cpu", ranks, what)
             except Skipped as why:
                 self.row(what, "skipped", str(why))
@@ -413,7 +447,7 @@ class Check:
             except RuntimeError as why:
                 self.row(what, "failed", str(why))
                 continue
-            worst = max(abs(a - b) for a, b in zip(got, reference[precision]))
+            worst = max(abs(a - b) for a, b in zip(got, reference[kind]))
             fits = len(got) == steps and worst <= PARITY[precision]
             where = "on the CPU" if not self.gpus else "GPU against CPU"
             shared = ", ranks share a GPU" if self.gpus and ranks > len(self.gpus) else ""

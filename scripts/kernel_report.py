@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Reports what nvcc made of the GPU kernels: registers, spills, shared memory, how many blocks a processor holds.
 
-    scripts/kernel_report.py [--arch 90a] [--nvcc NVCC] [--markdown FILE] [--json FILE]
+    scripts/kernel_report.py [--arch 90a] [--nvcc NVCC] [--from JSON] [--markdown FILE] [--json FILE]
 
-Compiles executor/device/cuda/*.cu with -Xptxas -v (no GPU needed; a minute or two) and prints a table. Exits 1 if a
-kernel spills registers to memory. Bytes and bounds of each kernel stand in executor/kernel and
-executor/device/cuda/kernels; the table's last column names what bounds it.
+Compiles executor/device/cuda/*.cu with -Xptxas -v (no GPU needed; a minute or two) and prints a table; --from takes an
+earlier report instead. Exits 1 if a kernel spills registers to memory. Bytes and bounds of each kernel stand in
+executor/kernel and executor/device/cuda/kernels; the table's last column names what bounds it. The markdown ends with
+what scripts/roofline.py estimates from it of a model's speed.
 """
 
 import argparse
@@ -18,6 +19,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+import roofline
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CUDA = ROOT / "executor" / "device" / "cuda"
@@ -172,21 +175,27 @@ def main():
     options.add_argument("--arch", default="90a", help="80, 90a or 100a")
     options.add_argument("--nvcc", default=os.environ.get("CUDACXX") or shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc")
     options.add_argument("--jobs", type=int, default=os.cpu_count())
+    options.add_argument("--from", dest="earlier", metavar="JSON")
     options.add_argument("--markdown", metavar="FILE")
     options.add_argument("--json", metavar="FILE")
     options = options.parse_args()
-    if not shutil.which(options.nvcc):
-        sys.exit(f"{options.nvcc} was not found: the report needs CUDA's compiler, but no GPU")
-    version = re.search(r"release ([\d.]+)", subprocess.run([options.nvcc, "--version"], capture_output=True,
-                                                           text=True, check=True).stdout)[1]
-    kernels = report(options.nvcc, options.arch, options.jobs)
+    if options.earlier:
+        earlier = json.loads(pathlib.Path(options.earlier).read_text())
+        version, options.arch, kernels = earlier["nvcc"], earlier["arch"], earlier["kernels"]
+    else:
+        if not shutil.which(options.nvcc):
+            sys.exit(f"{options.nvcc} was not found: the report needs CUDA's compiler, but no GPU")
+        version = re.search(r"release ([\d.]+)", subprocess.run([options.nvcc, "--version"], capture_output=True,
+                                                               text=True, check=True).stdout)[1]
+        kernels = report(options.nvcc, options.arch, options.jobs)
     rows = table(kernels)
     widths = [max(len(str(row[column])) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         print("  ".join(str(cell).ljust(width) if column in (0, 7, 8) else str(cell).rjust(width)
                         for column, (cell, width) in enumerate(zip(row, widths))).rstrip())
     if options.markdown:
-        pathlib.Path(options.markdown).write_text(markdown(rows, options.arch, version))
+        pathlib.Path(options.markdown).write_text(markdown(rows, options.arch, version) + "\n"
+                                                  + roofline.markdown(roofline.estimate(kernels)))
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps({"nvcc": version, "arch": options.arch, "kernels": kernels},
                                                          indent=1) + "\n")

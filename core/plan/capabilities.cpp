@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/program/storage_type.h"
+
 namespace trainyard {
 
 namespace {
@@ -70,13 +72,14 @@ std::optional<std::string> missing_method(const Capabilities& has, const Layout&
     return what + " in " + std::string(to_string(type)) + " beside products in " +
            std::string(to_string(layout.compute_type));
   };
-  if (layout.parameter_type != layout.compute_type) {
+  const DataType stored = storage_type(layout.compute_type);
+  if (layout.parameter_type != stored) {
     return beside("weights", layout.parameter_type);
   }
-  if (layout.communication_type != layout.compute_type) {
+  if (layout.communication_type != stored) {
     return beside("communication", layout.communication_type);
   }
-  if (layout.gradient_type != layout.compute_type && layout.gradient_type != DataType::kFp32) {
+  if (layout.gradient_type != stored && layout.gradient_type != DataType::kFp32) {
     return beside("gradients", layout.gradient_type);
   }
   if (layout.optimizer_type != DataType::kFp32) {
@@ -100,9 +103,6 @@ std::optional<Infeasible> why_not(const Capabilities& capabilities, const ModelS
   std::optional<std::string> missing = gpt2 ? std::nullopt : beyond_llama_block(model);
   if (capabilities.gpt2_blocks && model.family == ModelFamily::kGpt2 && model.activation == Activation::kGelu) {
     missing = "GELU by the error function (\"gelu\"); it has GPT-2's own by tanh (\"gelu_new\")";
-  }
-  if (gpt2 && layout.tensor > 1) {
-    missing = "tensor parallelism of query, key and value that are stored as one (gpt2)";
   }
   if (!missing) {
     missing = missing_parallelism(capabilities, model, layout);

@@ -25,7 +25,7 @@ struct Capabilities {
   bool expert_parallel = false;
   bool interleaved = false;
   bool tied_embeddings_across_stages = false;
-  bool gpt2_blocks = false;  // beside Llama's; without tensor parallelism: query, key and value are stored as one
+  bool gpt2_blocks = false;  // beside Llama's
   std::int64_t max_ranks = 1;
 };
 

@@ -28,6 +28,21 @@ const Concurrency& MeasuredProfile::at(int ranks_at_once) const {
   return *best;
 }
 
+std::string_view to_string(CopyDirection direction) {
+  return direction == CopyDirection::kToDevice ? "to_device" : "to_host";
+}
+
+std::optional<BytesPerSecond> best_copy_rate(const Concurrency& set, CopyDirection direction) {
+  std::optional<BytesPerSecond> best;
+  for (const HostCopySample& sample : set.host_copies) {
+    if (sample.direction == direction) {
+      const BytesPerSecond rate = sample.bytes.quantity() / sample.time;
+      best = best ? max(*best, rate) : rate;
+    }
+  }
+  return best;
+}
+
 ByteCount memory_per_rank(const DeviceProfile& profile, std::int64_t ranks_at_once) {
   if (const MeasuredProfile* measured = profile.measured()) {
     return ByteCount(measured->memory.value() / std::max<std::int64_t>(ranks_at_once, 1));

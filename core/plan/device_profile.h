@@ -9,7 +9,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -59,6 +61,15 @@ struct OverlapSlowdown {
   double communication = 1.0;
 };
 
+// One copy between the host's memory and the device's, from or to memory of the device's own kind on the host (pinned),
+// all ranks at once: over PCIe or what joins the GPU to its host; on the CPU within memory.
+enum class CopyDirection : std::uint8_t { kToDevice, kToHost };
+struct HostCopySample {
+  CopyDirection direction = CopyDirection::kToDevice;
+  ByteCount bytes;
+  Seconds time;
+};
+
 // One way of sharing the machine.
 struct Concurrency {
   int ranks_at_once = 1;
@@ -68,10 +79,11 @@ struct Concurrency {
   std::vector<ElementwiseSample> elementwise;
   std::vector<CollectiveSample> collectives;
   std::vector<OverlapSlowdown> overlap;
-  Seconds instruction_overhead;   // per instruction: dispatch, trace clock; on its stream, before its work
-  Seconds stream_handover;        // from an instruction's end to the start of one that waited for it
-  FlopsPerSecond peak_gemm_rate;  // of one rank, the best product seen: what MFU divides by
-  ByteCount process_baseline;     // resident memory of a worker process without buffers
+  std::vector<HostCopySample> host_copies;  // empty in profiles of before they were measured
+  Seconds instruction_overhead;             // per instruction: dispatch, trace clock; on its stream, before its work
+  Seconds stream_handover;                  // from an instruction's end to the start of one that waited for it
+  FlopsPerSecond peak_gemm_rate;            // of one rank, the best product seen: what MFU divides by
+  ByteCount process_baseline;               // resident memory of a worker process without buffers
 };
 
 struct MeasuredProfile {
@@ -97,6 +109,11 @@ struct DeviceProfile {
   const MeasuredProfile* measured() const { return std::get_if<MeasuredProfile>(&data); }
   const AnalyticProfile* analytic() const { return std::get_if<AnalyticProfile>(&data); }
 };
+
+std::string_view to_string(CopyDirection direction);  // "to_device", "to_host"
+
+// The fastest copy seen; nothing without samples.
+std::optional<BytesPerSecond> best_copy_rate(const Concurrency& set, CopyDirection direction);
 
 // Memory one rank may use when `ranks_at_once` share a machine, and the rate that MFU divides by.
 ByteCount memory_per_rank(const DeviceProfile& profile, std::int64_t ranks_at_once);

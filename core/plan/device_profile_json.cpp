@@ -117,10 +117,28 @@ Json write(const AttentionSample& sample) {
 ElementwiseSample read_elementwise(ObjectReader& reader) {
   using enum ElementwiseKernel;
   ElementwiseSample sample;
-  sample.kernel =
-      reader.one_of("kernel", {kEmbedForward, kEmbedBackward, kAdd, kNormForward, kNormBackward, kNormWeightBackward,
-                               kRopeForward, kRopeBackward, kSwigluForward, kSwigluBackward, kLossStatistics,
-                               kLossGradient, kSumOfSquares, kAdamW, kSgd, kCopy, kZero});
+  sample.kernel = reader.one_of("kernel", {kEmbedForward,
+                                           kEmbedBackward,
+                                           kAdd,
+                                           kNormForward,
+                                           kNormBackward,
+                                           kNormWeightBackward,
+                                           kRopeForward,
+                                           kRopeBackward,
+                                           kSwigluForward,
+                                           kSwigluBackward,
+                                           kLossStatistics,
+                                           kLossGradient,
+                                           kSumOfSquares,
+                                           kAdamW,
+                                           kSgd,
+                                           kCopy,
+                                           kZero,
+                                           kGeluForward,
+                                           kGeluBackward,
+                                           kBiasBackward,
+                                           kPositionForward,
+                                           kPositionBackward});
   sample.elements = reader.integer("elements", 1, kMostBytes);
   sample.bytes = ByteCount(reader.integer("bytes", 1, kMostBytes));
   sample.time = read_time(reader);
@@ -168,6 +186,18 @@ Json write(const OverlapSlowdown& slowdown) {
       {"group_size", slowdown.group_size}, {"compute", slowdown.compute}, {"communication", slowdown.communication}};
 }
 
+HostCopySample read_host_copy(ObjectReader& reader) {
+  HostCopySample sample;
+  sample.direction = reader.one_of("direction", {CopyDirection::kToDevice, CopyDirection::kToHost});
+  sample.bytes = ByteCount(reader.integer("bytes", 1, kMostBytes));
+  sample.time = read_time(reader);
+  return sample;
+}
+
+Json write(const HostCopySample& sample) {
+  return {{"direction", to_string(sample.direction)}, {"bytes", sample.bytes.value()}, {"time_s", sample.time.si()}};
+}
+
 template <class Sample>
 std::vector<Sample> read_rows(ObjectReader& parent, std::string_view key, Sample (*read)(ObjectReader&)) {
   std::vector<Sample> rows;
@@ -199,6 +229,9 @@ Concurrency read_concurrency(ObjectReader& reader) {
   set.elementwise = read_rows(reader, "elementwise", read_elementwise);
   set.collectives = read_rows(reader, "collectives", read_collective);
   set.overlap = read_rows(reader, "overlap", read_overlap);
+  if (reader.has("host_copies")) {
+    set.host_copies = read_rows(reader, "host_copies", read_host_copy);
+  }
   return set;
 }
 
@@ -213,7 +246,8 @@ Json write(const Concurrency& set) {
           {"attentions", write_rows(set.attentions)},
           {"elementwise", write_rows(set.elementwise)},
           {"collectives", write_rows(set.collectives)},
-          {"overlap", write_rows(set.overlap)}};
+          {"overlap", write_rows(set.overlap)},
+          {"host_copies", write_rows(set.host_copies)}};
 }
 
 }  // namespace

@@ -213,11 +213,14 @@ std::vector<Rank> part_of_data(const Program& program, GroupKind kind, Rank rank
   return members;
 }
 
-// This rank and the one at the mirrored stage.
+// This rank and the one at the mirrored stage; the middle one of an odd number has none.
 std::vector<Rank> mirrored_pair(const Program& program, Rank rank) {
   Coordinates at = program.mesh.coordinates(rank);
   at.pipeline = program.mesh.size(Axis::kPipeline) - 1 - at.pipeline;
   const Rank other = program.mesh.rank_at(at);
+  if (other == rank) {
+    return {rank};
+  }
   return {std::min(rank, other), std::max(rank, other)};
 }
 

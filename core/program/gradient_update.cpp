@@ -30,6 +30,9 @@ void GradientUpdate::finish_tensors(const Slot& slot, const std::vector<Paramete
     if (kind == ParameterKind::kHead && stage_.shares_table()) {
       continue;  // complete with the embedding
     }
+    if (kind == ParameterKind::kHead && stage_.plan.model.tied_embeddings) {
+      kind = ParameterKind::kEmbedding;  // this stage's copy
+    }
     const Bucket& bucket = stage_.bucket_of(layer, kind);
     if (!last && !stage_.shards_gradients(bucket)) {
       continue;
@@ -174,9 +177,8 @@ void GradientUpdate::reduce_copies() {
   const bool both_ends = stage_.plan.model.tied_embeddings && !stage_.shares_table();
   for (const Chunk& chunk : stage_.chunks) {
     if (both_ends && (chunk.embeds || chunk.has_head)) {
-      const auto kind = chunk.embeds ? ParameterKind::kEmbedding : ParameterKind::kHead;
-      copies_collective(stage_.bucket_of(std::nullopt, kind),
-                        stage_.plan.model.hidden * stage_.segments.shape.vocabulary);
+      const Bucket& bucket = stage_.bucket_of(std::nullopt, ParameterKind::kEmbedding);
+      copies_collective(bucket, stage_.updated_range(bucket).size());
     }
   }
   if (stage_.layout.schedule == ScheduleKind::kDualPipe) {

@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/program/segment_shape.h"
+#include "core/program/storage_type.h"
 
 namespace trainyard {
 
@@ -30,6 +31,11 @@ Gemm weight_gradient(const SegmentShape& s, std::int64_t t, std::int64_t out, st
                         : product(out, in, t, Transpose::kTN, s.type, batch);
 }
 
+// The gradient of a product's bias; forward, the product adds it.
+void add_bias_gradient(std::vector<Operation>& to, const SegmentShape& s, std::int64_t t, std::int64_t out) {
+  to.emplace_back(pass_over(ElementwiseKernel::kBiasBackward, t * out, t * out, out, s.type));
+}
+
 // Causal attention of a rank's tokens among themselves; all of the sequence's under Ulysses, for a share of the heads.
 Attention own_scores(const SegmentShape& s, const LocalAttention& a, AttentionPass pass) {
   const bool by_heads = s.context_size > 1 && s.context_kind == ContextKind::kUlysses;
@@ -44,7 +50,7 @@ Attention own_scores(const SegmentShape& s, const LocalAttention& a, AttentionPa
           .mask = AttentionMask::kCausal,
           .pass = pass,
           .query_tile = kAttentionQueryTile,
-          .type = s.type,
+          .type = storage_type(s.type),
           .value_size = a.value_size == a.key_size ? 0 : a.value_size,
           .window = a.window < tokens ? a.window : 0};
 }
@@ -89,6 +95,9 @@ void add_inputs(Segment& segment, const SegmentShape& s, const LocalAttention& a
   for (auto p = a.inputs.rbegin(); p != a.inputs.rend(); ++p) {
     segment.backward_input.emplace_back(input_gradient(s, t, p->outputs, p->inputs));
     segment.backward_weight.emplace_back(weight_gradient(s, t, p->outputs, p->inputs));
+    if (p->bias) {
+      add_bias_gradient(segment.backward_weight, s, t, p->outputs);
+    }
   }
 }
 
@@ -112,6 +121,9 @@ Segment projection(const SegmentShape& s, const LocalAttention& a) {
   segment.forward = {forward_product(s, t, h, width)};
   segment.backward_input = {input_gradient(s, t, h, width)};
   segment.backward_weight = {weight_gradient(s, t, h, width)};
+  if (a.output.bias) {
+    add_bias_gradient(segment.backward_weight, s, t, h);
+  }
   return segment;
 }
 
@@ -132,20 +144,28 @@ Segment attention(const SegmentShape& s, const LocalAttention& a) {
   return segment;
 }
 
-// `batch` feed-forwards of t tokens each. A plain activation is priced as the gated one's kernel, by its bytes.
+// `batch` feed-forwards of t tokens each.
 Segment feed_forward(SegmentKind kind, const SegmentShape& s, std::int64_t t, const LocalFeedForward& ff,
                      std::int64_t batch) {
   const std::int64_t h = ff.hidden, f = ff.width, up = ff.up_width();
   const std::int64_t n = batch * t * f;
   const std::int64_t inputs = ff.gated ? 2 : 1;
+  const auto activate = ff.gated ? ElementwiseKernel::kSwigluForward : ElementwiseKernel::kGeluForward;
+  const auto activate_back = ff.gated ? ElementwiseKernel::kSwigluBackward : ElementwiseKernel::kGeluBackward;
   Segment segment{.kind = kind};
-  segment.forward = {forward_product(s, t, up, h, batch),
-                     pass_over(ElementwiseKernel::kSwigluForward, n, inputs * n, n, s.type),
+  segment.forward = {forward_product(s, t, up, h, batch), pass_over(activate, n, inputs * n, n, s.type),
                      forward_product(s, t, h, f, batch)};
   segment.backward_input = {input_gradient(s, t, h, f, batch),
-                            pass_over(ElementwiseKernel::kSwigluBackward, n, (inputs + 1) * n, inputs * n, s.type),
+                            pass_over(activate_back, n, (inputs + 1) * n, inputs * n, s.type),
                             input_gradient(s, t, up, h, batch)};
-  segment.backward_weight = {weight_gradient(s, t, h, f, batch), weight_gradient(s, t, up, h, batch)};
+  segment.backward_weight.emplace_back(weight_gradient(s, t, h, f, batch));
+  if (ff.bias) {
+    add_bias_gradient(segment.backward_weight, s, batch * t, h);
+  }
+  segment.backward_weight.emplace_back(weight_gradient(s, t, up, h, batch));
+  if (ff.bias) {
+    add_bias_gradient(segment.backward_weight, s, batch * t, up);
+  }
   return segment;
 }
 

@@ -10,7 +10,7 @@ namespace trainyard {
 namespace {
 
 LocalProduct cut(const ProductShape& product, std::int64_t tensor) {
-  LocalProduct local{product.inputs, product.outputs};
+  LocalProduct local{product.inputs, product.outputs, product.bias};
   if (product.cut == TensorCut::kOutputs) {
     local.outputs /= tensor;
   } else if (product.cut == TensorCut::kInputs) {
@@ -53,7 +53,7 @@ LocalAttention local_attention(const ModelSpec& model, const AttentionShape& sha
 }
 
 LocalFeedForward local_feed_forward(const FeedForwardShape& shape, std::int64_t hidden, int tensor, int index) {
-  return {hidden, even_range(shape.width, tensor, index).size(), shape.gated};
+  return {hidden, even_range(shape.width, tensor, index).size(), shape.gated, shape.up.bias};
 }
 
 LocalExperts local_experts(const ExpertsShape& shape, std::int64_t hidden, const Layout& layout,

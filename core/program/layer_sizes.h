@@ -18,6 +18,7 @@ namespace trainyard {
 struct LocalProduct {
   std::int64_t inputs = 0;
   std::int64_t outputs = 0;
+  bool bias = false;
 };
 
 struct LocalAttention {
@@ -40,6 +41,7 @@ struct LocalFeedForward {
   std::int64_t hidden = 0;
   std::int64_t width = 0;
   bool gated = true;
+  bool bias = false;  // of both products
   std::int64_t up_width() const { return (gated ? 2 : 1) * width; }
 };
 

@@ -65,6 +65,16 @@ std::string_view to_string(ElementwiseKernel kernel) {
       return "copy";
     case ElementwiseKernel::kZero:
       return "zero";
+    case ElementwiseKernel::kGeluForward:
+      return "gelu_forward";
+    case ElementwiseKernel::kGeluBackward:
+      return "gelu_backward";
+    case ElementwiseKernel::kBiasBackward:
+      return "bias_backward";
+    case ElementwiseKernel::kPositionForward:
+      return "position_forward";
+    case ElementwiseKernel::kPositionBackward:
+      return "position_backward";
   }
   return "?";
 }

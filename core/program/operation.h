@@ -71,8 +71,13 @@ enum class ElementwiseKernel : std::uint8_t {
   kSgd,
   kCopy,
   kZero,
+  kGeluForward,  // any activation without a gate
+  kGeluBackward,
+  kBiasBackward,  // sum of a gradient over tokens
+  kPositionForward,
+  kPositionBackward,  // sum of a gradient over sequences
 };
-constexpr int kElementwiseKernels = static_cast<int>(ElementwiseKernel::kZero) + 1;
+constexpr int kElementwiseKernels = static_cast<int>(ElementwiseKernel::kPositionBackward) + 1;
 
 std::string_view to_string(ElementwiseKernel kernel);  // "norm_forward", ...
 

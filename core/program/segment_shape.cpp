@@ -20,6 +20,11 @@ Segment embedding(const SegmentShape& s) {
   Segment segment{.kind = SegmentKind::kEmbedding};
   segment.forward = {pass_over(ElementwiseKernel::kEmbedForward, n, n, n, s.type)};
   segment.backward_weight = {pass_over(ElementwiseKernel::kEmbedBackward, n, 2 * n, n, s.type)};
+  if (s.learned_positions) {
+    const std::int64_t table = s.sequence * s.hidden;
+    segment.forward.emplace_back(pass_over(ElementwiseKernel::kPositionForward, n, n + table, n, s.type));
+    segment.backward_weight.emplace_back(pass_over(ElementwiseKernel::kPositionBackward, n, n, table, s.type));
+  }
   return segment;
 }
 
@@ -78,6 +83,7 @@ SegmentShape segment_shape(const ModelSpec& model, const Layout& layout, std::in
   shape.context_kind = layout.context_kind;
   shape.type = layout.compute_type;
   shape.inputs_first = is_gpt2_block(model);
+  shape.learned_positions = model.position_encoding == PositionEncoding::kLearned;
   return shape;
 }
 

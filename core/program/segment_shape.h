@@ -32,6 +32,7 @@ struct SegmentShape {
   ContextKind context_kind = ContextKind::kRing;
   DataType type = DataType::kFp32;
   bool inputs_first = false;  // weights of a layer's products are stored [inputs, outputs] (GPT-2), not turned round
+  bool learned_positions = false;  // a table of them is added to the embedding
 
   std::int64_t qkv_width() const { return (heads + 2 * key_value_heads) * head_size; }
   std::int64_t attention_width() const { return heads * head_size; }

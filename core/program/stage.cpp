@@ -30,7 +30,8 @@ struct Unit {
   std::vector<Parameter> parameters;  // shapes as the model has them, or this rank's own
   bool local = false;
   bool experts = false;
-  int chunk = 0;  // local
+  int chunk = 0;       // local
+  bool apart = false;  // in a bucket of its own
 };
 
 Parameter flat(ParameterKind kind, std::optional<int> layer, std::int64_t elements) {
@@ -75,8 +76,12 @@ std::vector<Unit> units_of(const ModelSpec& model, const Layout& layout, const s
   ends.vocabulary = model.vocabulary;
   ends.hidden = model.hidden;
   const std::vector<Parameter> all = parameters(ends);
-  // A tied table serves both ends where one stage has them; else each end holds a copy.
-  const bool embeds = std::any_of(chunks.begin(), chunks.end(), [](const Chunk& chunk) { return chunk.embeds; });
+  // A tied table serves both ends where one stage has them. Otherwise the stage of the head holds a copy, and the two
+  // are in buckets of their own: cut alike, so that whoever owns a part owns it of both.
+  const auto any = [&](bool Chunk::*end) {
+    return std::any_of(chunks.begin(), chunks.end(), [&](const Chunk& chunk) { return chunk.*end; });
+  };
+  const bool copies = model.tied_embeddings && any(&Chunk::embeds) != any(&Chunk::has_head);
   std::vector<Unit> result;
   // From the end of the model: the order of backward, and the same on two stages that hold the same chunks.
   std::vector<std::size_t> order(chunks.size());
@@ -88,15 +93,23 @@ std::vector<Unit> units_of(const ModelSpec& model, const Layout& layout, const s
     const auto local = static_cast<int>(index);
     if (chunk->has_head) {
       std::vector<Parameter> last = of_kinds(all, {ParameterKind::kFinalNorm});
-      if (!model.tied_embeddings || !embeds) {
+      if (!model.tied_embeddings) {
         last = of_kinds(all, {ParameterKind::kFinalNorm, ParameterKind::kHead});
       }
       result.push_back({.parameters = std::move(last), .chunk = local});
+      if (copies) {
+        result.push_back({.parameters = of_kinds(all, {ParameterKind::kEmbedding}), .chunk = local, .apart = true});
+      }
     }
     for (std::int64_t layer = chunk->layers.end - 1; layer >= chunk->layers.begin; --layer) {
       add_layer(result, model, layout, static_cast<int>(layer), local);
     }
-    if (chunk->embeds) {
+    if (chunk->embeds && copies) {
+      result.push_back({.parameters = of_kinds(all, {ParameterKind::kEmbedding}), .chunk = local, .apart = true});
+      if (std::vector<Parameter> positions = of_kinds(all, {ParameterKind::kPositionEmbedding}); !positions.empty()) {
+        result.push_back({.parameters = std::move(positions), .chunk = local});
+      }
+    } else if (chunk->embeds) {
       result.push_back({.parameters = of_kinds(all, {ParameterKind::kEmbedding, ParameterKind::kPositionEmbedding}),
                         .chunk = local});
     }
@@ -152,11 +165,13 @@ std::vector<Bucket> stage_buckets(const ModelSpec& model, const Layout& layout, 
   std::vector<Unit> units = units_of(model, layout, chunks);
   for (const bool experts : {false, true}) {
     int chunk = -1;
+    bool after_apart = false;
     for (Unit& unit : units) {
       if (unit.experts != experts) {
         continue;
       }
-      const bool apart = layout.zero_stage == 3 || (keeps_to_chunk && unit.chunk != chunk);
+      const bool apart = layout.zero_stage == 3 || (keeps_to_chunk && unit.chunk != chunk) || unit.apart || after_apart;
+      after_apart = unit.apart;
       if (chunk < 0 || apart || buckets.back().elements * element_bytes >= layout.bucket_bytes.value()) {
         buckets.push_back({.id = BucketId(static_cast<std::int64_t>(buckets.size())), .experts = experts});
       }

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/program/norm_sum.h"
+#include "core/program/storage_type.h"
 #include "core/program/wire.h"
 #include "core/schedule/schedule.h"
 
@@ -109,7 +110,7 @@ IndexRange StageContext::updated_range(const Bucket& bucket) const {
 BufferId StageContext::activation(BufferContent content, std::int64_t elements, MemoryCause cause) {
   // Statistics of rows stay in fp32 whatever the products are in.
   const bool statistics = content == BufferContent::kRstd || content == BufferContent::kLogSumExp;
-  return build.transient(content, cause, elements, statistics ? DataType::kFp32 : layout.compute_type);
+  return build.transient(content, cause, elements, statistics ? DataType::kFp32 : storage_type(layout.compute_type));
 }
 
 std::int64_t StageContext::stream_elements() const { return segments.shape.norm_tokens * segments.shape.hidden; }
@@ -125,7 +126,7 @@ const Bucket& StageContext::bucket_of(std::optional<int> layer, ParameterKind ki
     }
   }
   // Tied embeddings: the head uses the embedding's table.
-  check(kind == ParameterKind::kHead && shares_table(), "a parameter is in no bucket of its stage");
+  check(kind == ParameterKind::kHead && plan.model.tied_embeddings, "a parameter is in no bucket of its stage");
   return bucket_of(std::nullopt, ParameterKind::kEmbedding);
 }
 
@@ -174,10 +175,10 @@ InstructionId StageContext::compute(InstructionKind kind, SegmentId segment, con
 }
 
 void StageContext::weight_gradient(SegmentId segment, const Place& place, ParameterKind kind,
-                                   std::vector<BufferId> reads) {
+                                   std::vector<BufferId> reads, const Bucket* beside) {
   const Bucket& bucket = bucket_of(place.layer, kind);
   // The head of a tied model adds to the embedding's gradient, which is one tensor with two writers.
-  const bool tied_head = kind == ParameterKind::kHead && shares_table();
+  const bool tied_head = kind == ParameterKind::kHead && plan.model.tied_embeddings;
   const std::pair<int, int> tensor{static_cast<int>(tied_head ? ParameterKind::kEmbedding : kind),
                                    place.layer.value_or(-1)};
   const bool seen = std::find(written_.begin(), written_.end(), tensor) != written_.end();
@@ -187,6 +188,10 @@ void StageContext::weight_gradient(SegmentId segment, const Place& place, Parame
   if (!gathers_parameters(bucket)) {
     reads.push_back(bucket.parameters_buffer);
   }
+  std::vector<BufferId> writes{gradients_of(bucket)};
+  if (beside != nullptr) {
+    writes.push_back(gradients_of(*beside));
+  }
   build.add({.kind = InstructionKind::kBackwardWeight,
              .microbatch = place.microbatch,
              .chunk = place.chunk,
@@ -195,7 +200,7 @@ void StageContext::weight_gradient(SegmentId segment, const Place& place, Parame
              .bucket = bucket.id,
              .accumulate = seen,
              .reads = std::move(reads),
-             .writes = {gradients_of(bucket)}});
+             .writes = std::move(writes)});
 }
 
 Communication StageContext::tensor_collective(CommunicationKind kind, std::int64_t elements) const {

@@ -66,8 +66,9 @@ class StageContext {
 
   InstructionId compute(InstructionKind kind, SegmentId segment, const Place& place, std::vector<BufferId> reads,
                         std::vector<BufferId> writes);
-  // The weight half of a segment's backward, into the bucket that holds `kind`.
-  void weight_gradient(SegmentId segment, const Place& place, ParameterKind kind, std::vector<BufferId> reads);
+  // The weight half of a segment's backward, into the bucket that holds `kind`, and into another that it writes too.
+  void weight_gradient(SegmentId segment, const Place& place, ParameterKind kind, std::vector<BufferId> reads,
+                       const Bucket* beside = nullptr);
 
   Communication tensor_collective(CommunicationKind kind, std::int64_t elements) const;
   // In the wire's type; sizes are even over the group, of which this rank may be any.

@@ -85,6 +85,16 @@ class StageGenerator {
            (layer - chunk.layers.begin) % stage_.layout.recompute_every == 0;
   }
 
+  // Learned positions that are not in the bucket of the table that they are added to; null where they are, or there are
+  // none.
+  const Bucket* positions_apart() const {
+    if (!is_gpt2_block(stage_.plan.model)) {
+      return nullptr;
+    }
+    const Bucket& positions = stage_.bucket_of(std::nullopt, ParameterKind::kPositionEmbedding);
+    return positions.id == stage_.bucket_of(std::nullopt, ParameterKind::kEmbedding).id ? nullptr : &positions;
+  }
+
   std::vector<const Bucket*> end_buckets(const Chunk& chunk, bool head) const {
     std::vector<const Bucket*> used;
     if (head && chunk.has_head) {
@@ -92,6 +102,9 @@ class StageGenerator {
               &stage_.bucket_of(std::nullopt, ParameterKind::kHead)};
     } else if (!head && chunk.embeds) {
       used = {&stage_.bucket_of(std::nullopt, ParameterKind::kEmbedding)};
+      if (const Bucket* positions = positions_apart()) {
+        used.push_back(positions);
+      }
     }
     return used;
   }
@@ -159,8 +172,11 @@ class StageGenerator {
     if (chunk.embeds) {
       gather_.use(end_buckets(chunk, false));
       const BufferId partial = stage_.activation(BufferContent::kResidual, stage_.full_elements());
-      stage_.compute(InstructionKind::kForward, stage_.segments.embedding, place,
-                     {*stage_.tokens, stage_.weights_of(std::nullopt, ParameterKind::kEmbedding)}, {partial});
+      std::vector<BufferId> reads{*stage_.tokens, stage_.weights_of(std::nullopt, ParameterKind::kEmbedding)};
+      if (positions_apart() != nullptr) {
+        reads.push_back(stage_.weights_of(std::nullopt, ParameterKind::kPositionEmbedding));
+      }
+      stage_.compute(InstructionKind::kForward, stage_.segments.embedding, place, std::move(reads), {partial});
       return stage_.reduce_partial(partial, place, BufferContent::kResidual, MemoryCause::kActivations);
     }
     const ChunkPlace from = previous(place).value();
@@ -266,7 +282,8 @@ class StageGenerator {
     weights_.add(place, [this, place, gradient] {
       const BufferId whole =
           stage_.gather_shares(gradient, place, BufferContent::kResidualGrad, MemoryCause::kGradientFlow);
-      stage_.weight_gradient(stage_.segments.embedding, place, ParameterKind::kEmbedding, {*stage_.tokens, whole});
+      stage_.weight_gradient(stage_.segments.embedding, place, ParameterKind::kEmbedding, {*stage_.tokens, whole},
+                             positions_apart());
     });
     std::vector<ParameterKind> tables{ParameterKind::kEmbedding};
     if (is_gpt2_block(stage_.plan.model)) {

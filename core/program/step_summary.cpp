@@ -49,6 +49,7 @@ class StageCounter {
   const SegmentShape& shape() const { return segments_.shape; }
   std::int64_t whole() const { return shape().tokens * shape().hidden; }
   std::int64_t stream() const { return shape().norm_tokens * shape().hidden; }
+  bool two_tables() const { return plan_.model.tied_embeddings && layout_.pipeline > 1; }
   bool shares_tokens() const { return layout_.sequence_parallel && layout_.tensor > 1; }
 
   void segment(SegmentId id, InstructionKind kind, std::int64_t times, bool accumulate = false) {
@@ -171,7 +172,7 @@ class StageCounter {
     reduce_partials(2 * layers * m_, Exposure::kWithWeightGradient);
     gather_shares(4 * layers * m_, Exposure::kExposed);
     if (chunk.embeds) {
-      backward_weight(segments_.embedding, 1, plan_.model.tied_embeddings ? 0 : 1);
+      backward_weight(segments_.embedding, 1, plan_.model.tied_embeddings && !two_tables() ? 0 : 1);
       gather_shares(m_, Exposure::kExposed);
     } else {
       transfers(CommunicationKind::kSend, m_);
@@ -212,6 +213,16 @@ class StageCounter {
           data(CommunicationKind::kAllGather, bucket, layout_.parameter_type, Exposure::kExposed);
         }
       }
+      if (two_tables() && bucket.parameters.front().parameter.kind == ParameterKind::kEmbedding) {
+        summary_.communications.push_back(
+            {.communication = make_collective(CommunicationKind::kAllReduce, CollectiveAlgorithm::kDirect,
+                                              GroupId(static_cast<int>(GroupKind::kEmbedding)),
+                                              even_boundaries(updated, 2), 0, layout_.gradient_type),
+             .exposure = Exposure::kExposed,
+             .group = GroupKind::kEmbedding,
+             .group_size = 2,
+             .count = 1});
+      }
       count_norm_weights(bucket);
       summary_.persistent +=
           ByteCount(bucket.elements * (size_of(layout_.parameter_type) + size_of(layout_.gradient_type)) +
@@ -247,20 +258,23 @@ class StageCounter {
   void count_memory() {
     const SegmentShape& s = shape();
     const std::int64_t size = size_of(s.type);
-    const std::int64_t layer = 4 * stream() + 2 * s.norm_tokens +
-                               s.tokens * (s.qkv_width() + s.attention_width() + s.heads + 3 * s.feed_forward);
+    const bool gated = plan_.model.gated_feed_forward;
+    const std::int64_t moments = plan_.model.normalization == Normalization::kLayer ? 2 : 1;
+    const std::int64_t layer =
+        4 * stream() + 2 * moments * s.norm_tokens +
+        s.tokens * (s.qkv_width() + s.attention_width() + s.heads + (gated ? 3 : 2) * s.feed_forward);
     const bool recomputes = layout_.recompute == Recompute::kFull;
     std::int64_t held = 0, head = 0, step_tokens = 0;
     for (const Chunk& chunk : chunks_) {
       held += chunk.layers.size() * (recomputes ? stream() : layer);
       held += chunk.has_head ? 0 : stream();
-      head += chunk.has_head ? 2 * stream() + s.norm_tokens + s.tokens * s.vocabulary : 0;
+      head += chunk.has_head ? 2 * stream() + moments * s.norm_tokens + s.tokens * s.vocabulary : 0;
       step_tokens += (chunk.embeds ? 1 : 0) + (chunk.has_head ? 1 : 0);
     }
     summary_.in_flight = in_flight(layout_, summary_.stage);
     // The worst moment is the head's backward, or the first layer's, when the head's buffers are gone.
     const std::int64_t per_chunk = (held + head) / static_cast<std::int64_t>(chunks_.size());
-    const std::int64_t mlp_flow = 3 * s.tokens * s.feed_forward;
+    const std::int64_t mlp_flow = (gated ? 3 : 2) * s.tokens * s.feed_forward;
     const std::int64_t attention_flow = s.tokens * (s.qkv_width() + s.attention_width());
     const std::int64_t layer_flow = std::max(mlp_flow, attention_flow) + (recomputes ? layer : 0) - head;
     const std::int64_t flow = stream() + whole() + std::max<std::int64_t>(0, layer_flow);
@@ -288,8 +302,7 @@ void require_countable(const Plan& plan) {
                      layout.schedule != ScheduleKind::kInterleaved;
   const bool cut = layout.context > 1 || layout.expert > 1 || layout.expert_tensor > 1 || layout.zero_stage > 1 ||
                    layout.shard_group.has_value();
-  const bool tied = plan.model.tied_embeddings && layout.pipeline > 1;
-  if (apart || cut || tied || !is_llama_block(plan.model) || layout.recompute_every > 1 ||
+  if (apart || cut || !(is_llama_block(plan.model) || is_gpt2_block(plan.model)) || layout.recompute_every > 1 ||
       !layout.chunk_layers.empty() || layout.offload != Offload{}) {
     throw Error("a step of this layout isn't counted in closed form", "/layout",
                 "simulate it, or use one that an executor runs");

@@ -43,6 +43,8 @@ double measure_compute(Device& device, Communicator& communicator, const Calibra
   measure.maximize = [&](std::vector<std::int64_t>& values) { ranks.maximize(values); };
   KernelSamples samples = measure_kernels(device, cases, measure);
   const StreamOverheads overheads = stream_overheads(device, ranks);
+  constexpr std::int64_t kLargestCopy = 64 << 20;
+  result.host_copies = measure_host_copies(device, measure, ByteCount(gpu ? 4 * kLargestCopy : kLargestCopy / 4));
   result.peak_gemm_rate = best_rate(samples.gemms, DataType::kFp32);
   result.gemms = std::move(samples.gemms);
   result.attentions = std::move(samples.attentions);

@@ -22,8 +22,9 @@ constexpr Side kSides[] = {{768, 768},    {2304, 768},   {3072, 768},   {768, 30
 
 std::vector<Gemm> gemm_cases() {
   std::vector<Gemm> gemms;
-  for (const DataType type : {DataType::kBf16, DataType::kFp32}) {
-    const std::int64_t most = type == DataType::kBf16 ? kLargestProduct : kLargestFp32Product;
+  for (const DataType type : {DataType::kBf16, DataType::kFp32, DataType::kTf32}) {
+    const std::int64_t most =
+        type == DataType::kFp32 ? kLargestFp32Product : kLargestProduct / (type == DataType::kTf32 ? 2 : 1);
     for (const Transpose transpose : {Transpose::kNN, Transpose::kNT, Transpose::kTN}) {
       for (const std::int64_t tokens : {512, 2048, 8192, 16384}) {
         for (const Side side : kSides) {

@@ -106,11 +106,14 @@ Traffic traffic(ElementwiseKernel kernel) {
     case ElementwiseKernel::kRopeBackward:
     case ElementwiseKernel::kLossGradient:
     case ElementwiseKernel::kCopy:
+    case ElementwiseKernel::kGeluForward:
+    case ElementwiseKernel::kPositionForward:
       return {1, 1};
     case ElementwiseKernel::kEmbedBackward:
     case ElementwiseKernel::kAdd:
     case ElementwiseKernel::kSwigluForward:
     case ElementwiseKernel::kSgd:
+    case ElementwiseKernel::kGeluBackward:
       return {2, 1};
     case ElementwiseKernel::kNormForward:
       return {2, 2};
@@ -122,6 +125,8 @@ Traffic traffic(ElementwiseKernel kernel) {
       return {2, 0};
     case ElementwiseKernel::kLossStatistics:
     case ElementwiseKernel::kSumOfSquares:
+    case ElementwiseKernel::kBiasBackward:
+    case ElementwiseKernel::kPositionBackward:
       return {1, 0};
     case ElementwiseKernel::kAdamW:
       return {4, 3};

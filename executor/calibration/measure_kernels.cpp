@@ -89,6 +89,48 @@ KernelSamples measure_kernels(Device& device, const KernelCases& cases, const Me
   return samples;
 }
 
+std::vector<HostCopySample> measure_host_copies(Device& device, const MeasureOptions& options, ByteCount largest) {
+  void* const on_device = device.allocate(largest);
+  void* const on_host = device.allocate_host(largest);
+  std::vector<HostCopySample> samples;
+  std::vector<std::int64_t> times;
+  constexpr std::int64_t kSmallest = 64 << 10;
+  for (std::int64_t bytes = kSmallest; bytes <= largest.value(); bytes *= 4) {
+    for (const CopyDirection direction : {CopyDirection::kToDevice, CopyDirection::kToHost}) {
+      if (options.barrier) {
+        options.barrier();
+      }
+      // One more than is counted: the first touches the memory.
+      std::vector<SliceClock> clocks(static_cast<std::size_t>(options.rounds) + 1);
+      for (SliceClock& clock : clocks) {
+        device.begin_slice(Stream::kHostCopy, &clock);
+        if (direction == CopyDirection::kToDevice) {
+          device.copy_in(Stream::kHostCopy, on_device, on_host, ByteCount(bytes));
+        } else {
+          device.copy_out(Stream::kHostCopy, on_host, on_device, ByteCount(bytes));
+        }
+        device.end_slice(Stream::kHostCopy, &clock);
+      }
+      device.synchronize();
+      std::vector<double> taken;
+      for (std::size_t i = 1; i < clocks.size(); ++i) {
+        taken.push_back(static_cast<double>(clocks[i].end - clocks[i].begin));
+      }
+      times.push_back(std::max<std::int64_t>(1, static_cast<std::int64_t>(median(taken))));
+      samples.push_back({direction, ByteCount(bytes), {}});
+    }
+  }
+  if (options.maximize) {
+    options.maximize(times);
+  }
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    samples[i].time = to_seconds(times[i]);
+  }
+  device.free_host(on_host);
+  device.free(on_device);
+  return samples;
+}
+
 FlopsPerSecond best_rate(std::span<const GemmSample> samples, DataType type) {
   FlopsPerSecond best;
   for (const GemmSample& sample : samples) {

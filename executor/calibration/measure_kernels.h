@@ -48,6 +48,10 @@ KernelSamples measure_kernels(Device& device, const KernelCases& cases, const Me
 // Of products of this type.
 FlopsPerSecond best_rate(std::span<const GemmSample> samples, DataType type);
 
+// Copies on the stream of snapshots between device memory and the device's own kind of host memory, from 64 KiB to
+// `largest`, each way: the median of `rounds`, of the slowest rank, all ranks at once.
+std::vector<HostCopySample> measure_host_copies(Device& device, const MeasureOptions& options, ByteCount largest);
+
 struct StreamOverheads {
   Seconds instruction;  // between the end of a slice and the begin of the next on one stream
   Seconds handover;     // from the end of a slice to the begin of one on another stream that waited for it

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/program/norm_sum.h"
+#include "core/program/storage_type.h"
 
 namespace trainyard::executor {
 
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::int64_t kFloatBytes = 4;
 constexpr std::int64_t kRegionAlignment = 64;  // floats
+constexpr std::int64_t kPositions = 1024;      // of a sequence
 // Above this the fresh operand has left the caches before it is read anyway.
 constexpr std::int64_t kFreshElements = 1 << 20;
 
@@ -111,10 +113,11 @@ void OperationDriver::enqueue(const Operation& operation, SliceClock* clock) {
 }
 
 void OperationDriver::run(const Gemm& gemm, SliceClock* clock) {
-  const ConstValues a(freshen(input(gemm.m * gemm.k), gemm.m * gemm.k), gemm.type);
-  const ConstValues b(input(gemm.k * gemm.n), gemm.type);
+  const DataType type = storage_type(gemm.type);
+  const ConstValues a(freshen(input(gemm.m * gemm.k), gemm.m * gemm.k), type);
+  const ConstValues b(input(gemm.k * gemm.n), type);
   // Weight gradients stay in fp32.
-  const Values c(output(gemm.m * gemm.n), gemm.transpose == Transpose::kTN ? DataType::kFp32 : gemm.type);
+  const Values c(output(gemm.m * gemm.n), gemm.transpose == Transpose::kTN ? DataType::kFp32 : type);
   timed(clock, [&] { device_.matmul(Stream::kCompute, gemm, a, b, c, {}); });
 }
 
@@ -212,6 +215,33 @@ void OperationDriver::run_block(const Elementwise& pass, SliceClock* clock) {
       const float *gate_up = input(2 * n), *grad = freshen(input(n), n);
       float* gate_up_grad = output(2 * n);
       return timed(clock, [&] { device_.swiglu_backward(s, gate_up, grad, gate_up_grad, ft, f); });
+    }
+    case ElementwiseKernel::kGeluForward: {
+      const float* in = freshen(input(n), n);
+      float* activated = output(n);
+      return timed(clock, [&] { device_.gelu_forward(s, in, activated, n); });
+    }
+    case ElementwiseKernel::kGeluBackward: {
+      const float *in = input(n), *grad = freshen(input(n), n);
+      float* in_grad = output(n);
+      return timed(clock, [&] { device_.gelu_backward(s, in, grad, in_grad, n); });
+    }
+    case ElementwiseKernel::kBiasBackward: {
+      const float* grad = freshen(input(n), n);
+      float* bias_grad = output(h);
+      return timed(clock, [&] { device_.bias_backward(s, grad, bias_grad, t, h, true); });
+    }
+    case ElementwiseKernel::kPositionForward: {
+      const std::int64_t sequence = std::min(t, kPositions);
+      const float* positions = input(sequence * h);
+      float* out = freshen(output(n), n);
+      return timed(clock, [&] { device_.position_forward(s, positions, out, t, h, sequence); });
+    }
+    case ElementwiseKernel::kPositionBackward: {
+      const std::int64_t sequence = std::min(t, kPositions);
+      const float* grad = freshen(input(n), n);
+      float* positions_grad = output(sequence * h);
+      return timed(clock, [&] { device_.position_backward(s, grad, positions_grad, t, h, sequence, true); });
     }
     case ElementwiseKernel::kLossStatistics: {
       const float* logits = freshen(input(n), n);

@@ -89,7 +89,7 @@ class ModelWeights {
 
   void read(const Parameter& parameter, std::span<const IndexRange> ranges, std::span<float> values) const {
     const auto [reader, tensor] = find(parameter.name);
-    reader->read(*tensor, ranges, values);
+    reader->read(*tensor, ranges, values, parts_of(parameter));
   }
 
  private:

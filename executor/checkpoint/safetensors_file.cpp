@@ -143,8 +143,8 @@ void SafetensorsReader::read_at(std::int64_t offset, std::span<std::byte> bytes)
   }
 }
 
-void SafetensorsReader::read(const StoredTensor& tensor, std::span<const IndexRange> ranges,
-                             std::span<float> values) const {
+void SafetensorsReader::read(const StoredTensor& tensor, std::span<const IndexRange> ranges, std::span<float> values,
+                             int parts) const {
   check(slice_elements(ranges) == static_cast<std::int64_t>(values.size()), "a slice fills its values");
   const bool wide = tensor.type == "F32";
   if (!wide && tensor.type != "BF16" && tensor.type != "F16") {
@@ -152,7 +152,7 @@ void SafetensorsReader::read(const StoredTensor& tensor, std::span<const IndexRa
                 "weights must be F32, BF16 or F16");
   }
   std::vector<std::byte> raw;
-  for_each_run(tensor.shape, ranges, [&](std::int64_t whole, std::int64_t slice, std::int64_t elements) {
+  const auto read_run = [&](std::int64_t whole, std::int64_t slice, std::int64_t elements) {
     const std::span<float> run = values.subspan(static_cast<std::size_t>(slice), static_cast<std::size_t>(elements));
     const std::int64_t element = wide ? 4 : 2;
     const std::int64_t offset = data_begin_ + tensor.begin + whole * element;
@@ -167,7 +167,8 @@ void SafetensorsReader::read(const StoredTensor& tensor, std::span<const IndexRa
     } else {
       convert(raw, run, from_fp16);
     }
-  });
+  };
+  for_each_run(tensor.shape, ranges, read_run, parts);
 }
 
 void create_safetensors(const std::filesystem::path& file, const std::vector<StoredTensor>& tensors) {
@@ -198,7 +199,7 @@ SafetensorsWriter::SafetensorsWriter(std::filesystem::path file) : file_(std::mo
 SafetensorsWriter::~SafetensorsWriter() { ::close(descriptor_); }
 
 void SafetensorsWriter::write(const std::string& name, std::span<const IndexRange> ranges,
-                              std::span<const float> values) {
+                              std::span<const float> values, int parts) {
   const auto tensor =
       std::find_if(tensors_.begin(), tensors_.end(), [&](const StoredTensor& stored) { return stored.name == name; });
   check(tensor != tensors_.end() && (tensor->type == "F32" || tensor->type == "BF16"),
@@ -206,7 +207,7 @@ void SafetensorsWriter::write(const std::string& name, std::span<const IndexRang
   const bool wide = tensor->type == "F32";
   std::vector<Bfloat16> narrowed;
   check(slice_elements(ranges) == static_cast<std::int64_t>(values.size()), "a slice has all its values");
-  for_each_run(tensor->shape, ranges, [&](std::int64_t whole, std::int64_t slice, std::int64_t elements) {
+  const auto write_run = [&](std::int64_t whole, std::int64_t slice, std::int64_t elements) {
     const auto run = values.subspan(static_cast<std::size_t>(slice), static_cast<std::size_t>(elements));
     const std::int64_t at = data_begin_ + tensor->begin + whole * (wide ? 4 : 2);
     if (wide) {
@@ -216,7 +217,8 @@ void SafetensorsWriter::write(const std::string& name, std::span<const IndexRang
     narrowed.resize(run.size());
     narrow(run.data(), narrowed.data(), elements);
     write_fully(descriptor_, std::as_bytes(std::span(narrowed)), at, file_);
-  });
+  };
+  for_each_run(tensor->shape, ranges, write_run, parts);
 }
 
 void SafetensorsWriter::flush() {

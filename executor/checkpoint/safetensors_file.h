@@ -26,8 +26,10 @@ class SafetensorsReader {
   const SafetensorsMetadata& metadata() const { return metadata_; }
   const StoredTensor* find(const std::string& name) const;
 
-  // The row-major slice `ranges` of a tensor of F32, F16 or BF16, as floats (exact). Other types: Error.
-  void read(const StoredTensor& tensor, std::span<const IndexRange> ranges, std::span<float> values) const;
+  // The row-major slice `ranges` of a tensor of F32, F16 or BF16, as floats (exact). Other types: Error. parts: see
+  // for_each_run().
+  void read(const StoredTensor& tensor, std::span<const IndexRange> ranges, std::span<float> values,
+            int parts = 1) const;
 
  private:
   void read_at(std::int64_t offset, std::span<std::byte> bytes) const;
@@ -51,7 +53,7 @@ class SafetensorsWriter {
   SafetensorsWriter& operator=(const SafetensorsWriter&) = delete;
 
   // Rounded to nearest where the file holds BF16.
-  void write(const std::string& name, std::span<const IndexRange> ranges, std::span<const float> values);
+  void write(const std::string& name, std::span<const IndexRange> ranges, std::span<const float> values, int parts = 1);
   void flush();  // to the disk
 
  private:

@@ -7,6 +7,7 @@
 #include "core/model/huggingface.h"
 #include "executor/checkpoint/checkpoint_folder.h"
 #include "executor/checkpoint/safetensors_file.h"
+#include "executor/worker/parameter_table.h"
 
 namespace trainyard::executor {
 
@@ -29,7 +30,8 @@ void create(const fs::path& folder, const fs::path& temporary, const ModelSpec& 
 
 // Replicas hold the same bytes: one of them writes.
 bool writes(const TensorSlice& slice, const BucketParameter& placed, const Coordinates& at) {
-  return !slice.values.empty() && at.data == 0 && (at.tensor == 0 || !placed.tensor_replicated);
+  return !slice.values.empty() && at.data == 0 && (at.tensor == 0 || !placed.tensor_replicated) &&
+         !is_copy(placed.parameter, at);
 }
 
 void write_slices(Worker& worker, const fs::path& temporary) {
@@ -40,7 +42,7 @@ void write_slices(Worker& worker, const fs::path& temporary) {
     for (const BucketParameter& placed : bucket.parameters) {
       const TensorSlice& slice = slices[next++];
       if (writes(slice, placed, worker.coordinates())) {
-        writer.write(slice.parameter.name, slice.ranges, slice.values);
+        writer.write(slice.parameter.name, slice.ranges, slice.values, parts_of(slice.parameter));
       }
     }
   }

@@ -70,6 +70,11 @@ class Communicator {
   // Blocks the calling thread until every rank has come; not counted.
   virtual void barrier() = 0;
 
+  // Messages will lie in this memory until forget_memory(): what the transport can register, it need not copy. After
+  // join(), and forgotten before it is freed, with no operation on it under way. Costs nothing over Gloo.
+  virtual void use_memory(void* data, ByteCount bytes) = 0;
+  virtual void forget_memory(void* data) = 0;
+
   virtual void abort(const std::string& why) = 0;
   virtual bool waiting() const = 0;  // a call waits for another rank at this moment; from any thread
   virtual CommunicatorCounters counters() const = 0;

@@ -131,6 +131,8 @@ class GlooCommunicator final : public Communicator {
     }
   }
 
+  void use_memory(void*, ByteCount) override {}
+  void forget_memory(void*) override {}
   void abort(const std::string& why) override { link_.abort(why); }
   bool waiting() const override { return link_.waiting(); }
   CommunicatorCounters counters() const override { return link_.counters(); }

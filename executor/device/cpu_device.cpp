@@ -6,8 +6,10 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/error.h"
+#include "core/program/storage_type.h"
 #include "executor/device/bf16_product.h"
 #include "executor/device/cpu_kernels.h"
 #include "executor/device/host_memory.h"
@@ -39,6 +41,49 @@ class CpuEvent : public Event {
   bool reached_ = false;
 };
 
+// The calls themselves, to be posted again, with events made anew each time.
+struct CapturedCalls : CapturedWork {
+  struct Call {
+    Stream stream = Stream::kCompute;
+    std::function<void()> work = {};  // empty: an event
+    bool records = false;             // or waits for it
+    std::size_t event = 0;
+  };
+  struct Mark : Event {
+    const CapturedCalls* of = nullptr;
+    std::size_t event = 0;
+  };
+  std::vector<Call> calls;
+  std::vector<Stream> streams;  // others than the compute stream
+  std::size_t events = 0;
+
+  void add(Stream stream, std::function<void()> work) {
+    use(stream);
+    calls.push_back({.stream = stream, .work = std::move(work)});
+  }
+  EventHandle record(Stream stream) {
+    use(stream);
+    auto mark = std::make_shared<Mark>();
+    mark->of = this;
+    mark->event = events++;
+    calls.push_back({.stream = stream, .records = true, .event = mark->event});
+    return mark;
+  }
+  void wait(Stream stream, const EventHandle& event) {
+    const auto mark = std::dynamic_pointer_cast<Mark>(event);
+    check(mark != nullptr && mark->of == this, "captured work waits for its own events");
+    use(stream);
+    calls.push_back({.stream = stream, .event = mark->event});
+  }
+
+ private:
+  void use(Stream stream) {
+    if (stream != Stream::kCompute && std::find(streams.begin(), streams.end(), stream) == streams.end()) {
+      streams.push_back(stream);
+    }
+  }
+};
+
 class CpuDevice : public Device {
  public:
   explicit CpuDevice(CpuDeviceOptions options)
@@ -59,11 +104,17 @@ class CpuDevice : public Device {
   }
 
   EventHandle record(Stream stream) override {
+    if (captured_ != nullptr) {
+      return captured_->record(stream);
+    }
     auto event = std::make_shared<CpuEvent>();
     queue(stream).post([event] { event->set(); });  // also after a failure: others wait for it
     return event;
   }
   void wait(Stream stream, const EventHandle& event) override {
+    if (captured_ != nullptr) {
+      return captured_->wait(stream, event);
+    }
     auto reached = std::dynamic_pointer_cast<CpuEvent>(event);
     check(reached != nullptr, "an event is waited for on the device that recorded it");
     queue(stream).post([reached] { reached->wait(); });
@@ -84,6 +135,41 @@ class CpuDevice : public Device {
   }
   void host_function(Stream stream, std::function<void()> function) override { post(stream, std::move(function)); }
 
+  std::unique_ptr<CapturedWork> capture(const std::function<void()>& calls) override {
+    check(captured_ == nullptr, "one capture at a time");
+    auto captured = std::make_unique<CapturedCalls>();
+    captured_ = captured.get();
+    try {
+      calls();
+    } catch (...) {
+      captured_ = nullptr;
+      throw;
+    }
+    captured_ = nullptr;
+    return captured;
+  }
+  void enqueue(const CapturedWork& work) override {
+    const auto* captured = dynamic_cast<const CapturedCalls*>(&work);
+    check(captured != nullptr, "work is enqueued on the device that captured it");
+    const EventHandle begin = record(Stream::kCompute);
+    for (const Stream stream : captured->streams) {
+      wait(stream, begin);
+    }
+    std::vector<EventHandle> events(static_cast<std::size_t>(captured->events));
+    for (const CapturedCalls::Call& call : captured->calls) {
+      if (call.work) {
+        post(call.stream, call.work);
+      } else if (call.records) {
+        events[call.event] = record(call.stream);
+      } else {
+        wait(call.stream, events[call.event]);
+      }
+    }
+    for (const Stream stream : captured->streams) {
+      wait(Stream::kCompute, record(stream));
+    }
+  }
+
   void begin_range(const char*) override {}
   void end_range() override {}
 
@@ -91,9 +177,10 @@ class CpuDevice : public Device {
 
   void matmul(Stream stream, const Gemm& gemm, ConstValues a, ConstValues b, Values c, ConstValues bias) override {
     check(gemm.batch == 1, "a product of the device has batch 1");
-    check(a.type == gemm.type && b.type == gemm.type, "operands are of the product's type");
-    check(c.type == gemm.type || c.type == DataType::kFp32, "a product is of its operands' type or fp32");
-    check(!bias || (bias.type == gemm.type && !gemm.accumulate), "a bias is added to a product, not to a sum of them");
+    const DataType type = storage_type(gemm.type);  // tf32 is multiplied in fp32 here
+    check(a.type == type && b.type == type, "operands are of the product's type");
+    check(c.type == type || c.type == DataType::kFp32, "a product is of its operands' type or fp32");
+    check(!bias || (bias.type == type && !gemm.accumulate), "a bias is added to a product, not to a sum of them");
     const bool a_transposed = gemm.transpose == Transpose::kTN;
     const bool b_transposed = gemm.transpose == Transpose::kNT;
     const MatrixProduct whole{gemm.transpose,
@@ -255,6 +342,9 @@ class CpuDevice : public Device {
   // Runs `work` in its turn unless the device has failed by then; what it throws fails the device.
   template <class Work>
   void post(Stream stream, Work work) {
+    if (captured_ != nullptr) {
+      return captured_->add(stream, std::move(work));
+    }
     queue(stream).post([this, work = std::move(work)] {
       if (failure_.failed()) {
         return;
@@ -267,6 +357,7 @@ class CpuDevice : public Device {
     });
   }
 
+  CapturedCalls* captured_ = nullptr;  // while capture() runs
   StreamFailure failure_;
   HostMemory memory_;
   HostMemory host_memory_;

@@ -35,6 +35,12 @@ class Event {
 };
 using EventHandle = std::shared_ptr<Event>;
 
+// Calls that Device::capture() has kept.
+class CapturedWork {
+ public:
+  virtual ~CapturedWork() = default;
+};
+
 // Filled in when the stream reaches it; read after synchronize(). Clock of the device, common to its
 // streams (on the CPU: CLOCK_MONOTONIC, so that ranks of one host share it).
 struct SliceClock {
@@ -91,6 +97,17 @@ class Device {
   // Runs on the stream; may block it (a collective over host memory does), not the host.
   virtual void host_function(Stream stream, std::function<void()> function) = 0;
 
+  // A part of a step that is the same in every step, made once and enqueued as a whole (on a GPU: a CUDA graph, for
+  // which the driver works once and not once per kernel). capture() runs `post` and keeps its calls instead of
+  // enqueueing them: kernels, products, record() and wait(), on any streams. Slices, copies from or to the host,
+  // synchronize(), memory and events from outside are not for it. Null where this device, or a call in it, can't be
+  // kept: then nothing has been enqueued. The memory that the calls name must outlive the work, which must not outlive
+  // the device. Kernels' scratch memory must have its size: run the same calls once before.
+  virtual std::unique_ptr<CapturedWork> capture(const std::function<void()>& post);
+  // Enqueues it: behind all that is in Stream::kCompute, which what follows there, or waits for an event recorded
+  // there, comes after.
+  virtual void enqueue(const CapturedWork& work);
+
   // What the host enqueues in between appears under this name in a profiler's timeline (NVTX), where there is one.
   virtual void begin_range(const char* name) = 0;
   virtual void end_range() = 0;
@@ -101,6 +118,14 @@ class Device {
   // kNT A[m,k] B[n,k], kTN A[k,m] B[k,n]; C[m,n]; batch must be 1. A, B and bias are of gemm.type, C of it or fp32;
   // sums are taken in fp32. No bias where it accumulates.
   virtual void matmul(Stream stream, const Gemm& gemm, ConstValues a, ConstValues b, Values c, ConstValues bias) = 0;
+
+  // before = A B + bias, activated = gelu(before), as one product and one pass, or as a product that activates what it
+  // writes: then activated may come from a `before` that was not yet rounded. Not for gemm.accumulate.
+  virtual void matmul_gelu(Stream stream, const Gemm& gemm, ConstValues a, ConstValues b, ConstValues bias,
+                           Values before, Values activated);
+  // C = (A B) gelu'(before), likewise.
+  virtual void matmul_gelu_backward(Stream stream, const Gemm& gemm, ConstValues a, ConstValues b, ConstValues before,
+                                    Values c);
 
   // qkv [t, (a + 2 g) d], out [t, a d], log_sum_exp [sequences, a, queries]. Query head j uses key head
   // j / (a / g).

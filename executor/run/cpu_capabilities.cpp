@@ -13,6 +13,7 @@ Capabilities cpu_capabilities() {
   capabilities.tensor_parallel = true;
   capabilities.gpt2_blocks = true;
   capabilities.pipeline_parallel = true;
+  capabilities.tied_embeddings_across_stages = true;
   capabilities.max_ranks = kMostLocalRanks;
   return capabilities;
 }

@@ -7,6 +7,7 @@ namespace trainyard::executor {
 Capabilities cuda_capabilities() {
   Capabilities capabilities = cpu_capabilities();
   capabilities.device = "cuda";
+  capabilities.compute_types.push_back(DataType::kTf32);
   return capabilities;
 }
 

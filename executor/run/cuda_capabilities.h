@@ -1,4 +1,4 @@
-// What the GPU executor can run today: every layout that the CPU's can.
+// What the GPU executor can run today: every layout that the CPU's can, and products in tf32.
 #pragma once
 
 #include "core/plan/capabilities.h"

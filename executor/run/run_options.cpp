@@ -23,6 +23,7 @@ constexpr const char* kEvaluateEvery = "--evaluate-every";
 constexpr const char* kEvaluationBatches = "--evaluation-batches";
 constexpr const char* kPeakRate = "--peak-flops-per-s";
 constexpr const char* kSaveModel = "--save-model";
+constexpr const char* kGraphs = "--graphs";
 constexpr const char* kHang = "--hang-at";
 constexpr const char* kBitFlips = "--bit-flips";
 constexpr const char* kFaultSeed = "--fault-seed";
@@ -152,6 +153,7 @@ std::vector<std::string> to_arguments(const RunOptions& options) {
     add(kPeakRate, exact(options.peak_rate->si()));
   }
   add(kSaveModel, options.save_model ? "1" : "0");
+  add(kGraphs, options.graphs ? "1" : "0");
   add_faults(options.faults, add);
   add_generation(options.generation, add);
   return arguments;
@@ -176,6 +178,7 @@ RunOptions from_arguments(const std::vector<std::string>& arguments) {
     options.peak_rate = from_si<FlopsPerSecond>(*rate);
   }
   options.save_model = given.number<int>(kSaveModel).value_or(1) != 0;
+  options.graphs = given.number<int>(kGraphs).value_or(0) != 0;
   options.faults = faults_from(given);
   options.generation = generation_from(given);
   return options;

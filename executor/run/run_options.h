@@ -36,6 +36,7 @@ struct RunOptions {
   std::int64_t evaluation_batches = 8;         // at most, of as many sequences as a step
   std::optional<FlopsPerSecond> peak_rate;     // of one rank, what MFU divides by
   bool save_model = true;
+  bool graphs = false;  // steps' repeated parts as CUDA graphs
   InjectedFaults faults;
   GenerationOptions generation;  // the launcher's to fill in
   // The launcher's business, not the ranks':

@@ -46,7 +46,7 @@ class RankRun {
         sink_(sink),
         text_(options.data, plan.training.sequence),
         connection_(environment, options.device, options.threads_per_rank, plan.recovery),
-        worker_(plan, connection_.device(), connection_.communicator()),
+        worker_(plan, connection_.device(), connection_.communicator(), {.captures = options.graphs}),
         statistics_(connection_.device(), connection_.communicator()),
         checkpoints_(plan, options_, environment, worker_, connection_,
                      [this](const SaveRecord& save) { take_save(save); }),

@@ -1,5 +1,7 @@
 #include "executor/transformer/block_shape.h"
 
+#include "core/program/storage_type.h"
+
 namespace trainyard::executor {
 
 BlockShape block_shape(const Plan& plan, int tensor_index, std::int64_t query_tile) {
@@ -35,7 +37,7 @@ Attention attention_operation(const BlockShape& shape, AttentionPass pass) {
   attention.mask = AttentionMask::kCausal;
   attention.pass = pass;
   attention.query_tile = shape.query_tile;
-  attention.type = shape.type;
+  attention.type = storage_type(shape.type);
   return attention;
 }
 

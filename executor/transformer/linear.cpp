@@ -28,17 +28,35 @@ Linear head_product(const BlockShape& shape) {
   return {.tokens = shape.tokens, .out = shape.vocabulary.size(), .in = shape.hidden, .type = shape.type};
 }
 
+namespace {
+Gemm forward_product(const Linear& linear) {
+  const Transpose transpose = inputs_first(linear) ? Transpose::kNN : Transpose::kNT;
+  return product(linear.tokens, linear.out, linear.in, linear.type, transpose);
+}
+Gemm input_product(const Linear& linear) {
+  const Transpose transpose = inputs_first(linear) ? Transpose::kNT : Transpose::kNN;
+  return product(linear.tokens, linear.in, linear.out, linear.type, transpose);
+}
+}  // namespace
+
 void linear_forward(Device& device, Stream stream, const Linear& linear, ConstValues x, ConstValues weight,
                     ConstValues bias, Values y) {
-  const Transpose transpose = inputs_first(linear) ? Transpose::kNN : Transpose::kNT;
-  device.matmul(stream, product(linear.tokens, linear.out, linear.in, linear.type, transpose), x, weight, y, bias);
+  device.matmul(stream, forward_product(linear), x, weight, y, bias);
+}
+
+void linear_forward_gelu(Device& device, Stream stream, const Linear& linear, ConstValues x, ConstValues weight,
+                         ConstValues bias, Values before, Values activated) {
+  device.matmul_gelu(stream, forward_product(linear), x, weight, bias, before, activated);
 }
 
 void linear_backward_input(Device& device, Stream stream, const Linear& linear, ConstValues y_grad, ConstValues weight,
                            Values x_grad) {
-  const Transpose transpose = inputs_first(linear) ? Transpose::kNT : Transpose::kNN;
-  device.matmul(stream, product(linear.tokens, linear.in, linear.out, linear.type, transpose), y_grad, weight, x_grad,
-                {});
+  device.matmul(stream, input_product(linear), y_grad, weight, x_grad, {});
+}
+
+void linear_backward_input_gelu(Device& device, Stream stream, const Linear& linear, ConstValues y_grad,
+                                ConstValues weight, ConstValues before, Values before_grad) {
+  device.matmul_gelu_backward(stream, input_product(linear), y_grad, weight, before, before_grad);
 }
 
 void linear_backward_weight(Device& device, Stream stream, const Linear& linear, ConstValues y_grad, ConstValues x,

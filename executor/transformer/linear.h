@@ -32,6 +32,12 @@ Linear head_product(const BlockShape& shape);
 // bias null: none.
 void linear_forward(Device& device, Stream stream, const Linear& linear, ConstValues x, ConstValues weight,
                     ConstValues bias, Values y);
+// before = X W^T + bias, activated = gelu(before).
+void linear_forward_gelu(Device& device, Stream stream, const Linear& linear, ConstValues x, ConstValues weight,
+                         ConstValues bias, Values before, Values activated);
+// X' = (Y' W) gelu'(before): the gradient of what was activated to X.
+void linear_backward_input_gelu(Device& device, Stream stream, const Linear& linear, ConstValues y_grad,
+                                ConstValues weight, ConstValues before, Values before_grad);
 void linear_backward_input(Device& device, Stream stream, const Linear& linear, ConstValues y_grad, ConstValues weight,
                            Values x_grad);
 void linear_backward_weight(Device& device, Stream stream, const Linear& linear, ConstValues y_grad, ConstValues x,

@@ -9,12 +9,13 @@ Linear down_product(const BlockShape& shape) { return layer_product(shape, shape
 
 void mlp_forward(Device& device, Stream stream, const BlockShape& shape, const MlpWeights& weights,
                  const MlpForward& operands) {
-  linear_forward(device, stream, up_product(shape), operands.normed, weights.gate_up, weights.up_bias,
-                 operands.gate_up);
   if (shape.gated) {
+    linear_forward(device, stream, up_product(shape), operands.normed, weights.gate_up, weights.up_bias,
+                   operands.gate_up);
     device.swiglu_forward(stream, operands.gate_up, operands.activated, shape.tokens, shape.feed_forward);
   } else {
-    device.gelu_forward(stream, operands.gate_up, operands.activated, shape.tokens * shape.feed_forward);
+    linear_forward_gelu(device, stream, up_product(shape), operands.normed, weights.gate_up, weights.up_bias,
+                        operands.gate_up, operands.activated);
   }
   linear_forward(device, stream, down_product(shape), operands.activated, weights.down, weights.down_bias,
                  operands.branch);
@@ -22,14 +23,14 @@ void mlp_forward(Device& device, Stream stream, const BlockShape& shape, const M
 
 void mlp_backward_input(Device& device, Stream stream, const BlockShape& shape, const MlpWeights& weights,
                         const MlpBackwardInput& operands) {
-  linear_backward_input(device, stream, down_product(shape), operands.branch_grad, weights.down,
-                        operands.activated_grad);
   if (shape.gated) {
+    linear_backward_input(device, stream, down_product(shape), operands.branch_grad, weights.down,
+                          operands.activated_grad);
     device.swiglu_backward(stream, operands.gate_up, operands.activated_grad, operands.gate_up_grad, shape.tokens,
                            shape.feed_forward);
   } else {
-    device.gelu_backward(stream, operands.gate_up, operands.activated_grad, operands.gate_up_grad,
-                         shape.tokens * shape.feed_forward);
+    linear_backward_input_gelu(device, stream, down_product(shape), operands.branch_grad, weights.down,
+                               operands.gate_up, operands.gate_up_grad);
   }
   linear_backward_input(device, stream, up_product(shape), operands.gate_up_grad, weights.gate_up,
                         operands.normed_grad);

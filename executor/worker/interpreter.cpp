@@ -1,5 +1,7 @@
 #include "executor/worker/interpreter.h"
 
+#include <algorithm>
+#include <set>
 #include <utility>
 
 #include "core/error.h"
@@ -34,6 +36,16 @@ BindingContext binding_context(const Plan& plan, const Program& program, const R
           .sines = constants.sines,
           .coordinates = at,
           .tensor_size = program.mesh.size(Axis::kTensor)};
+}
+
+// In bytes, into the gradients of a table that two stages hold: under ZeRO they sum what this rank owns.
+std::int64_t owned_offset(const BindingContext& context, const Instruction& reduce) {
+  check(reduce.bucket.has_value(), "copies of parameters lie in a bucket");
+  const Bucket& bucket = context.role.buckets[reduce.bucket->at()];
+  if (reduce.communication->elements == bucket.elements) {
+    return 0;
+  }
+  return bucket.boundaries[static_cast<std::size_t>(context.coordinates.data)] * size_of(reduce.communication->type);
 }
 
 // Every rank has a group of each of the program's kinds, in the same order.
@@ -116,6 +128,9 @@ Action Interpreter::bind_communication(const BindingContext& context, const Inst
   const std::vector<BufferId>& touched = sends ? instruction.reads : instruction.writes;
   check(!touched.empty(), "a communication has a buffer");
   std::byte* data = context.addresses[touched.front().at()];
+  if (instruction.communication->group == GroupId(static_cast<int>(GroupKind::kEmbedding))) {
+    data += owned_offset(context, instruction);
+  }
   const bool transfer = sends || instruction.communication->kind == CommunicationKind::kRecv;
   return transfer ? bind_transfer(instruction, data) : bind_collective(context, instruction, data);
 }
@@ -170,11 +185,60 @@ Action Interpreter::bind_transfer(const Instruction& instruction, std::byte* dat
   return [=](const StepSettings&) { communicator->recv(stream, peer, tag, data, bytes); };
 }
 
+std::size_t repeated_part(const Role& role) {
+  constexpr std::size_t kFewest = 8;
+  const auto changes = [](const Instruction& instruction) {
+    return instruction.communication.has_value() || instruction.kind == InstructionKind::kOptimizer;
+  };
+  const auto first = std::find_if(role.instructions.begin(), role.instructions.end(), changes);
+  const auto part = static_cast<std::size_t>(first - role.instructions.begin());
+  return part < kFewest ? 0 : part;
+}
+
+void Interpreter::capture_repeated() { repeated_ = repeated_part(role_); }
+
+bool Interpreter::try_capture(const StepSettings& settings) {
+  if (repeated_ == 0 || warmed_ != settings.loss_scale) {
+    warmed_ = settings.loss_scale;
+    return false;
+  }
+  if (captured_ == nullptr) {
+    captured_ = device_.capture([&] {
+      std::vector<EventHandle> events(role_.instructions.size());
+      enqueue_part(0, repeated_, settings, nullptr, events);
+    });
+    repeated_ = captured_ == nullptr ? 0 : repeated_;  // not asked again
+  }
+  return captured_ != nullptr;
+}
+
 void Interpreter::enqueue(const StepSettings& settings, std::vector<SliceClock>* clocks) {
   check(clocks == nullptr || clocks->size() == role_.instructions.size(), "one clock per instruction");
   std::vector<EventHandle> events(role_.instructions.size());
-  for (const Instruction& instruction : role_.instructions) {
-    const std::size_t index = instruction.id.at();
+  const bool replays = clocks == nullptr && try_capture(settings);
+  if (!replays) {
+    enqueue_part(0, role_.instructions.size(), settings, clocks, events);
+    return;
+  }
+  device_.enqueue(*captured_);
+  const EventHandle done = device_.record(Stream::kCompute);
+  std::fill_n(events.begin(), repeated_, done);
+  std::set<Stream> others;
+  for (std::size_t i = repeated_; i < role_.instructions.size(); ++i) {
+    if (role_.instructions[i].stream != Stream::kCompute) {
+      others.insert(role_.instructions[i].stream);
+    }
+  }
+  for (const Stream stream : others) {
+    device_.wait(stream, done);
+  }
+  enqueue_part(repeated_, role_.instructions.size(), settings, nullptr, events);
+}
+
+void Interpreter::enqueue_part(std::size_t begin, std::size_t end, const StepSettings& settings,
+                               std::vector<SliceClock>* clocks, std::vector<EventHandle>& events) {
+  for (std::size_t index = begin; index < end; ++index) {
+    const Instruction& instruction = role_.instructions[index];
     for (const Dependency& wait : instruction.waits) {
       if (wait.step_offset == 0) {
         device_.wait(instruction.stream, events[wait.instruction.at()]);

@@ -5,6 +5,8 @@
 // that instruction. Waits for an earlier step hold by themselves: a step ends with a synchronisation.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,11 @@
 
 namespace trainyard::executor {
 
+// How many instructions, from the first, every step repeats with the same arguments: those before the first that
+// communicates (a communicator follows its operations one by one) or that depends on the step (the update). 0 where
+// they are too few to be worth it. What follows waits for all of them.
+std::size_t repeated_part(const Role& role);
+
 class Interpreter {
  public:
   // References must outlive it.
@@ -26,6 +33,11 @@ class Interpreter {
               const std::vector<std::byte*>& addresses, const Constants& constants, Fault fault);
 
   const Role& role() const { return role_; }
+
+  // From now on the device is asked to capture what every step repeats (Device::capture), in the second step that it
+  // could be enqueued from: the first gives kernels their scratch memory.
+  void capture_repeated();
+  bool captured() const { return captured_ != nullptr; }
 
   // Enqueues a step. clocks: null, or one per instruction, alive until the device has been synchronised.
   void enqueue(const StepSettings& settings, std::vector<SliceClock>* clocks);
@@ -37,6 +49,10 @@ class Interpreter {
   Action bind_collective(const BindingContext& context, const Instruction& instruction, std::byte* data) const;
   Action bind_transfer(const Instruction& instruction, std::byte* data) const;
 
+  void enqueue_part(std::size_t begin, std::size_t end, const StepSettings& settings, std::vector<SliceClock>* clocks,
+                    std::vector<EventHandle>& events);
+  bool try_capture(const StepSettings& settings);
+
   const Role& role_;
   Device& device_;
   Communicator& communicator_;
@@ -44,6 +60,9 @@ class Interpreter {
   std::vector<Action> actions_;      // by instruction
   std::vector<std::string> labels_;  // by instruction, for profilers: "12 forward"
   std::vector<bool> awaited_;        // by instruction: another stream waits for it
+  std::size_t repeated_ = 0;         // instructions to capture; 0: none
+  std::optional<float> warmed_;      // the loss scale that a step has been enqueued with, which is captured too
+  std::unique_ptr<CapturedWork> captured_;
 };
 
 }  // namespace trainyard::executor

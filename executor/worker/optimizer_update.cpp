@@ -111,7 +111,8 @@ Action bind_gradient_norm(const BindingContext& context, const Instruction& inst
   std::vector<IndexRange> counted;
   for (const BucketParameter& placed : bucket.parameters) {
     const IndexRange part = overlap(placed, share(context, bucket));
-    if (part.size() > 0 && (context.coordinates.tensor == 0 || !placed.tensor_replicated)) {
+    if (part.size() > 0 && (context.coordinates.tensor == 0 || !placed.tensor_replicated) &&
+        !is_copy(placed.parameter, context.coordinates)) {
       counted.push_back(part);
     }
   }

@@ -75,6 +75,10 @@ std::optional<ParameterPlace> find_bias(const Role& role, ParameterKind kind, st
   return place.parameter == nullptr ? std::nullopt : std::optional(place);
 }
 
+bool is_copy(const Parameter& parameter, const Coordinates& at) {
+  return parameter.kind == ParameterKind::kEmbedding && at.pipeline > 0;
+}
+
 bool decays(const Parameter& parameter) { return parameter.shape.size() > 1; }
 
 }  // namespace trainyard::executor

@@ -23,6 +23,9 @@ std::optional<ParameterPlace> find_bias(const Role& role, ParameterKind kind, st
 // final one) an instruction is follows from who uses what it makes.
 ParameterKind norm_parameter(const Role& role, const std::vector<Segment>& segments, const Instruction& norm);
 
+// The last stage's copy of a tied table, which the first one saves and counts in the norm.
+bool is_copy(const Parameter& parameter, const Coordinates& at);
+
 // Matrices are decayed, tables among them; weights of norms and biases aren't.
 bool decays(const Parameter& parameter);
 

@@ -1,6 +1,7 @@
 #include "executor/worker/rank_memory.h"
 
 #include <algorithm>
+#include <map>
 
 #include "core/error.h"
 
@@ -27,6 +28,29 @@ RankMemory::~RankMemory() {
   for (std::byte* memory : owned_) {
     device_.free(memory);
   }
+}
+
+std::vector<RankMemory::Block> RankMemory::communicated() const {
+  std::map<std::byte*, ByteCount> found;
+  for (const Instruction& instruction : role_.instructions) {
+    if (!instruction.communication) {
+      continue;
+    }
+    for (const std::vector<BufferId>* touched : {&instruction.reads, &instruction.writes}) {
+      for (const BufferId id : *touched) {
+        const Buffer& buffer = role_.buffers[id.at()];
+        if (buffer.bytes.value() > 0) {
+          found[buffer.persistent ? addresses_[id.at()] : arena_] =
+              buffer.persistent ? buffer.bytes : role_.arena_bytes;
+        }
+      }
+    }
+  }
+  std::vector<Block> blocks;
+  for (const auto& [data, bytes] : found) {
+    blocks.push_back({data, bytes});
+  }
+  return blocks;
 }
 
 std::byte* RankMemory::allocate(ByteCount bytes) {

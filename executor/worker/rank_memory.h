@@ -25,6 +25,13 @@ class RankMemory {
   std::vector<std::byte*> addresses_for(const Role& role) const;
   const std::vector<std::byte*>& addresses() const { return addresses_; }
 
+  struct Block {
+    void* data = nullptr;
+    ByteCount bytes;
+  };
+  // The allocations in which messages lie.
+  std::vector<Block> communicated() const;
+
   ByteCount allocated() const { return allocated_; }  // as the device counts it
 
  private:

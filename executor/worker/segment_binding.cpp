@@ -49,10 +49,15 @@ class Operands {
     const ParameterPlace place = find(kind);
     return at(place.bucket->gradients_buffer) + place.parameter->offset;
   }
-  // Null where the model has no such bias.
+  // Null where the model has no such bias, and on all tensor-parallel ranks but the first for one that all of them
+  // hold: it is added to a sum of their parts. A norm's is added to a whole.
   ConstValues bias(ParameterKind kind) const {
     const auto place = find_bias(context_.role, kind, layer_of(kind));
-    return place ? at(place->bucket->parameters_buffer) + place->parameter->offset : Values();
+    const bool of_sum = kind == ParameterKind::kOutput || kind == ParameterKind::kDown;
+    if (!place || (of_sum && context_.coordinates.tensor > 0)) {
+      return {};
+    }
+    return at(place->bucket->parameters_buffer) + place->parameter->offset;
   }
   Values bias_gradient(ParameterKind kind) const {
     const auto place = find_bias(context_.role, kind, layer_of(kind));
@@ -101,7 +106,9 @@ Action bind_embedding(const BindingContext& context, const Instruction& instruct
   if (pass == Pass::kForward) {
     const ConstValues table = operands.weight(ParameterKind::kEmbedding);
     const Values residual = operands.written(BufferContent::kResidual);
-    const ConstValues positions = shape.rotary ? ConstValues() : operands.weight(ParameterKind::kPositionEmbedding);
+    // Added once, to the sum over tensor-parallel ranks.
+    const bool adds_positions = !shape.rotary && context.coordinates.tensor == 0;
+    const ConstValues positions = adds_positions ? operands.weight(ParameterKind::kPositionEmbedding) : ConstValues();
     return [=](const StepSettings&) {
       embedding_forward(*device, stream, shape, table, tokens, residual);
       if (positions) {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/error.h"
+#include "executor/worker/parameter_table.h"
 
 namespace trainyard::executor {
 
@@ -81,7 +82,8 @@ std::vector<StateSlice> state_slices(const Program& program, Rank rank) {
         const IndexRange held = intersection(whole, place.part);
         const bool rounded = place.kind == StateKind::kParameter &&
                              role.buffers[place.buffer.at()].type != DataType::kFp32;  // its master is saved
-        const bool saves = !rounded && (!placed.tensor_replicated || coordinates.tensor == 0);
+        const bool saves = !rounded && (!placed.tensor_replicated || coordinates.tensor == 0) &&
+                           !is_copy(placed.parameter, coordinates);
         const IndexRange saved = saves ? intersection(held, owned) : IndexRange{held.begin, held.begin};
         if (held.size() > 0) {
           slices.push_back({.kind = place.kind,

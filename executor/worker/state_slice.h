@@ -1,9 +1,9 @@
 // StateSlice: a rank's part of what a run must not lose: parameters and the optimizer's moments.
 //
 // The data-parallel replicas of a parameter hold the same values, and so do the tensor-parallel ranks of a replicated
-// one: `saved` shares the saving out among them, so that the ranks' saved parts are the whole state, once. There is
-// no other state: weights and data order are functions of the seed, the data position and the learning rate of the
-// step.
+// one and the two ends of a pipeline that share a tied table: `saved` shares the saving out among them, so that the
+// ranks' saved parts are the whole state, once. There is no other state: weights and data order are functions of the
+// seed, the data position and the learning rate of the step.
 #pragma once
 
 #include <cstdint>

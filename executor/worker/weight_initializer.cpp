@@ -20,10 +20,13 @@ WeightSource random_weights(const ModelSpec& model, const Training& training) {
     const bool closes_branch = parameter.kind == ParameterKind::kOutput || parameter.kind == ParameterKind::kDown;
     const auto scale = static_cast<float>(closes_branch ? into_residual : deviation);
     const std::uint64_t stream = stream_key(parameter.name);
-    for_each_run(parameter.shape, ranges, [&](std::int64_t whole, std::int64_t slice, std::int64_t elements) {
-      fill_normal(values.subspan(static_cast<std::size_t>(slice), static_cast<std::size_t>(elements)), seed, stream,
-                  static_cast<std::uint64_t>(whole), scale);
-    });
+    for_each_run(
+        parameter.shape, ranges,
+        [&](std::int64_t whole, std::int64_t slice, std::int64_t elements) {
+          fill_normal(values.subspan(static_cast<std::size_t>(slice), static_cast<std::size_t>(elements)), seed, stream,
+                      static_cast<std::uint64_t>(whole), scale);
+        },
+        parts_of(parameter));
   };
 }
 

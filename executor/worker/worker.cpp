@@ -24,8 +24,12 @@ struct Worker::Bound {
   std::byte* sums = nullptr;
 
   Bound(const Plan& plan, const Program& program, Device& device, Communicator& communicator,
-        std::vector<std::byte*> at, const Constants& constants, Fault fault)
-      : addresses(std::move(at)), interpreter(plan, program, device, communicator, addresses, constants, fault) {
+        std::vector<std::byte*> at, const Constants& constants, const WorkerOptions& options)
+      : addresses(std::move(at)),
+        interpreter(plan, program, device, communicator, addresses, constants, options.fault) {
+    if (options.captures && options.fault == Fault::kNone) {
+      interpreter.capture_repeated();
+    }
     inputs = find(BufferContent::kTokens);
     targets = find(BufferContent::kTargets);
     sums = find(BufferContent::kSums);
@@ -77,14 +81,23 @@ Worker::Worker(Plan plan, Device& device, Communicator& communicator, WorkerOpti
   memory_ = std::make_unique<RankMemory>(device_, role());
   constants_ = std::make_unique<DeviceConstants>(device_, plan_.model, plan_.training.sequence);
   training_ = std::make_unique<Bound>(plan_, program_, device_, communicator_, memory_->addresses(),
-                                      constants_->addresses(), options_.fault);
+                                      constants_->addresses(), options_);
+  for (const RankMemory::Block& block : memory_->communicated()) {
+    communicator_.use_memory(block.data, block.bytes);
+  }
 }
 
-Worker::~Worker() = default;
+Worker::~Worker() {
+  for (const RankMemory::Block& block : memory_->communicated()) {
+    communicator_.forget_memory(block.data);
+  }
+}
 
 const Role& Worker::role() const { return program_.role_of(communicator_.rank()); }
 
 ByteCount Worker::buffers_allocated() const { return memory_->allocated(); }
+
+bool Worker::replays() const { return training_->interpreter.captured(); }
 
 double Worker::tokens_per_step() const {
   return static_cast<double>(plan_.layout.sequences_per_step() * plan_.training.sequence);
@@ -164,7 +177,7 @@ double Worker::evaluate(const StepTokens& tokens) {
     evaluation_program_ = std::make_unique<Program>(compile(plan_, ProgramKind::kEvaluation));
     const Role& role = evaluation_program_->role_of(communicator_.rank());
     evaluation_ = std::make_unique<Bound>(plan_, *evaluation_program_, device_, communicator_,
-                                          memory_->addresses_for(role), constants_->addresses(), Fault::kNone);
+                                          memory_->addresses_for(role), constants_->addresses(), WorkerOptions{});
   }
   return run(*evaluation_, 0.0, 0.0F, 0, tokens, false).loss;
 }

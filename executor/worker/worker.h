@@ -19,6 +19,7 @@ namespace trainyard::executor {
 
 struct WorkerOptions {
   Fault fault = Fault::kNone;  // for tests only
+  bool captures = false;       // what repeats in every step is captured once, where the device can (interpreter.h)
 };
 
 struct StepResult {
@@ -43,6 +44,7 @@ class Worker {
   const Role& role() const;
   const Coordinates& coordinates() const { return coordinates_; }
   ByteCount buffers_allocated() const;
+  bool replays() const;  // training steps enqueue captured work
 
   void set_parameters(const WeightSource& source);
 

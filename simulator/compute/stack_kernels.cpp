@@ -74,11 +74,15 @@ double StackKernels::bytes(const Elementwise& pass) const {
       return elementwise_bytes(work);
     case ElementwiseKernel::kSwigluForward:
     case ElementwiseKernel::kSwigluBackward:
-      // Forward reads one operand an element or two, backward the gradient besides.
       work.tokens = n;
-      work.gated = pass.kernel == ElementwiseKernel::kSwigluForward ? pass.read > pass.written
-                                                                    : pass.written.value() > pass.read.value() / 2;
+      work.gated = true;
       work.feed_forward = pass.kernel == ElementwiseKernel::kSwigluForward ? 1.0 : 2.0;
+      return elementwise_bytes(work);
+    case ElementwiseKernel::kGeluForward:
+    case ElementwiseKernel::kGeluBackward:
+      work.tokens = n;
+      work.gated = false;
+      work.feed_forward = pass.kernel == ElementwiseKernel::kGeluForward ? 1.0 : 2.0;
       return elementwise_bytes(work);
     case ElementwiseKernel::kLossStatistics:
       return loss_bytes_per_logit(rates_.fused) / 3.0 * n;
@@ -88,7 +92,10 @@ double StackKernels::bytes(const Elementwise& pass) const {
     case ElementwiseKernel::kAdd:
       return 0.5 * rates_.token_bytes * n;
     case ElementwiseKernel::kNormWeightBackward:
-      return 0.0;  // counted with the input's
+    case ElementwiseKernel::kBiasBackward:
+    case ElementwiseKernel::kPositionForward:
+    case ElementwiseKernel::kPositionBackward:
+      return 0.0;  // counted with the input's, or with the tables
     case ElementwiseKernel::kSumOfSquares:
       return kNormBytes * n;
     case ElementwiseKernel::kAdamW:

@@ -113,11 +113,6 @@ std::optional<Infeasible> why_impossible(const ModelSpec& model, const Training&
     return divides(fmt::format("{} tokens can't be cut over {} tensor-parallel ranks",
                                training.sequence * layout.micro_batch, layout.tensor));
   }
-  if (model.tied_embeddings && layout.pipeline > 1) {
-    return Infeasible{InfeasibleReason::kUnsupported,
-                      "tied embeddings on two pipeline stages need a reduction that programs don't express yet",
-                      std::nullopt, std::nullopt};
-  }
   return std::nullopt;
 }
 

@@ -93,7 +93,10 @@ class StagePricer {
     const Axis axis = kind == GroupKind::kTensor ? Axis::kTensor
                       : kind == GroupKind::kData ? Axis::kData
                                                  : Axis::kPipeline;
-    const std::vector<Rank> members = mesh_.group(axis, Rank(0));
+    std::vector<Rank> members = mesh_.group(axis, Rank(0));
+    if (kind == GroupKind::kEmbedding) {  // the pipeline's ends
+      members = {members.front(), members.back()};
+    }
     const auto local =
         std::count_if(members.begin(), members.end(), [this](Rank member) { return member.value() < per_node_; });
     return {static_cast<int>(members.size()), static_cast<int>(local)};
@@ -107,8 +110,8 @@ class StagePricer {
       const Seconds all = static_cast<double>(entry.count) * one;
       if (entry.group == GroupKind::kPipeline) {
         times.transfer = max(times.transfer, one);
-      } else if (entry.group == GroupKind::kWorld) {
-        times.norm_reduction += all;
+      } else if (entry.group == GroupKind::kWorld || entry.group == GroupKind::kEmbedding) {
+        times.norm_reduction += all;  // both follow the last gradient
       } else if (entry.group == GroupKind::kData && entry.communication.kind == CommunicationKind::kAllGather) {
         gathers += all;
       } else if (entry.group == GroupKind::kData) {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/program/data_type.h"
 
@@ -50,6 +51,9 @@ class NcclApi {
   virtual NcclResult init(NcclComm& made, int size, const NcclUniqueId& id, int rank) = 0;
   // Called by all ranks of the parent; no colour: in none of the new ones.
   virtual NcclResult split(NcclComm parent, std::optional<int> colour, int key, NcclComm& made) = 0;
+  // Called by all ranks of the parent but those left out, whose ranks are closed up. What the parent has under way is
+  // ended first; afterwards it can only be aborted. nullopt: the library has no such call.
+  virtual std::optional<NcclResult> shrink(NcclComm parent, const std::vector<int>& without, NcclComm& made) = 0;
   virtual NcclResult state(NcclComm comm) = 0;  // ncclCommGetAsyncError
   virtual std::string last_error(NcclComm comm) = 0;
   virtual NcclResult finalize(NcclComm comm) = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <thread>
 
 #include "core/error.h"
@@ -65,9 +66,13 @@ std::string_view to_string(NcclResult result) {
   return "?";
 }
 
-NcclComms::NcclComms(NcclApi* api, Store& store, Rank rank, int size, const NcclOptions& options)
+NcclComms::NcclComms(NcclApi* api, Rank rank, int size, const NcclOptions& options)
     : api_(api), rank_(rank), size_(size), options_(options) {
   check(size >= 1 && rank.value() >= 0 && rank.value() < size, "rank must be below size");
+}
+
+NcclComms::NcclComms(NcclApi* api, Store& store, Rank rank, int size, const NcclOptions& options)
+    : NcclComms(api, rank, size, options) {
   if (size_ > 1) {
     check(api_ != nullptr, "several ranks need NCCL");
     require_nccl_version(api_->version(), api_->where());
@@ -114,11 +119,74 @@ void NcclComms::connect(Store& store) {
     all_.push_back(comm);
   }
   settle("ncclCommInitRankConfig", comm, result);
-  std::vector<Rank> everyone;
+  begin_with(comm);
+}
+
+void NcclComms::begin_with(NcclComm everyone) {
+  std::vector<Rank> ranks;
   for (int i = 0; i < size_; ++i) {
-    everyone.emplace_back(i);
+    ranks.emplace_back(i);
   }
-  groups_[everyone] = comm;
+  groups_[ranks] = everyone;
+}
+
+std::unique_ptr<NcclComms> NcclComms::survivors(Store& store, const std::vector<Rank>& lost,
+                                                const NcclOptions& options) {
+  // Another thread may have begun it and be at it still.
+  const auto deadline = Clock::now() + 2 * kPatience;
+  for (Backoff backoff; !abort_done_ && Clock::now() < deadline;) {
+    backoff.wait();
+  }
+  check(abort_done_, "the way back begins with an abort");
+  check(std::find(lost.begin(), lost.end(), rank_) == lost.end(), "a lost rank doesn't survive");
+  const auto before = std::count_if(lost.begin(), lost.end(), [&](Rank one) { return one < rank_; });
+  const Rank rank(rank_.value() - static_cast<int>(before));
+  const int size = size_ - static_cast<int>(lost.size());
+  check(size >= 1, "some rank is left");
+  if (size == 1 || size_ == 1) {
+    return std::unique_ptr<NcclComms>(new NcclComms(api_, rank, size, options));
+  }
+  std::unique_ptr<NcclComms> made(new NcclComms(api_, rank, size, options));
+  if (!shrink_into(*made, lost)) {
+    made->connect(store);
+  }
+  return made;
+}
+
+// Whether NCCL has made the smaller communicator from the one of all ranks. That one is aborted either way.
+bool NcclComms::shrink_into(NcclComms& survivors, const std::vector<Rank>& lost) {
+  NcclComm& comm = survivors.slots_.emplace_back();
+  std::optional<NcclResult> result;
+  if (keeps_ && !lost.empty()) {
+    std::vector<int> without;
+    std::transform(lost.begin(), lost.end(), std::back_inserter(without), [](Rank one) { return one.value(); });
+    std::sort(without.begin(), without.end());
+    const auto call = [&](const auto& function) {
+      const std::scoped_lock lock(calls_);
+      return function();
+    };
+    result = call([&] { return api_->shrink(all_.front(), without, comm); });
+    const auto deadline = Clock::now() + options_.connect_timeout;
+    for (Backoff backoff; result == NcclResult::kInProgress && Clock::now() < deadline;) {
+      backoff.wait();
+      result = call([&] { return api_->state(all_.front()); });
+    }
+  }
+  abort_kept();
+  if (!result) {
+    return false;
+  }
+  if (result == NcclResult::kInProgress) {
+    throw PeerLost("ncclCommShrink is not done after " + std::to_string(options_.connect_timeout.count()) + " ms",
+                   "rank " + std::to_string(rank_.value()), "look whether another survivor hangs or has ended");
+  }
+  if (comm) {
+    survivors.all_.push_back(comm);
+    result = survivors.locked([&] { return api_->state(comm); });
+  }
+  survivors.settle("ncclCommShrink", comm, *result);
+  survivors.begin_with(comm);
+  return true;
 }
 
 void NcclComms::register_memory(void* data, ByteCount bytes) {
@@ -143,6 +211,9 @@ void NcclComms::unregister_memory(void* data) {
 }
 
 NcclComms::~NcclComms() {
+  if (aborted_) {
+    abort_kept();
+  }
   if (all_.empty() || aborted_) {
     return;
   }
@@ -318,12 +389,26 @@ void NcclComms::abort(const std::string& why) {
   // A call that NCCL never returns from keeps the lock. Then nothing can be aborted, and the launcher's kill ends it.
   const std::unique_lock lock(calls_, kPatience);
   if (!lock || all_.empty()) {
+    abort_done_ = true;
     return;
   }
   api_->group_start();
-  for (const NcclComm comm : all_) {
-    api_->abort(comm);
+  for (std::size_t i = options_.keeps_way_back ? 1 : 0; i < all_.size(); ++i) {
+    api_->abort(all_[i]);
   }
+  api_->group_end();
+  keeps_ = options_.keeps_way_back;
+  abort_done_ = true;
+}
+
+void NcclComms::abort_kept() {
+  const std::unique_lock lock(calls_, kPatience);
+  if (!lock || !keeps_) {
+    return;
+  }
+  keeps_ = false;
+  api_->group_start();
+  api_->abort(all_.front());
   api_->group_end();
 }
 

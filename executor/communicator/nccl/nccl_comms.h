@@ -11,6 +11,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -33,8 +34,15 @@ class NcclComms {
   NcclComms(NcclApi* api, Store& store, Rank rank, int size, const NcclOptions& options);
   // Finalizes, for a few seconds at most; aborts what then is left.
   ~NcclComms();
+  // After abort(): the communicator of the ranks that are not `lost`, renumbered in their order. By ncclCommShrink
+  // where this one was kept for it and NCCL has it, otherwise by a new id under the new options' prefix. All survivors
+  // call it; groups are to be joined, and memory registered, anew.
+  std::unique_ptr<NcclComms> survivors(Store& store, const std::vector<Rank>& lost, const NcclOptions& options);
   NcclComms(const NcclComms&) = delete;
   NcclComms& operator=(const NcclComms&) = delete;
+
+  Rank rank() const { return rank_; }
+  int size() const { return size_; }
 
   // See Communicator.
   void join(const GroupHandle& group);
@@ -61,12 +69,17 @@ class NcclComms {
   bool aborted() const { return aborted_; }
   void require_alive(std::string_view operation);  // throws PeerLost once aborted
 
-  // Memory that operations on the communicators made so far will use. Where NCCL can't register it, they copy.
+  // Memory that operations on the communicators made so far will use, until it is unregistered, before it is freed.
+  // Where NCCL can't register it, they copy.
   void register_memory(void* data, ByteCount bytes);
   void unregister_memory(void* data);
 
  private:
   using Call = std::function<NcclResult()>;
+  NcclComms(NcclApi* api, Rank rank, int size, const NcclOptions& options);  // not connected yet
+  void begin_with(NcclComm everyone);
+  void abort_kept();
+  bool shrink_into(NcclComms& survivors, const std::vector<Rank>& lost);
   NcclResult locked(const Call& call);
   void connect(Store& store);
   NcclComm split(std::string_view operation, std::optional<int> colour, int key);
@@ -81,6 +94,8 @@ class NcclComms {
   std::atomic<bool> aborted_{false};
   mutable std::mutex reason_mutex_;
   std::string why_;
+  bool keeps_ = false;  // abort() has left the first communicator
+  std::atomic<bool> abort_done_{false};
   std::deque<NcclComm> slots_;  // NCCL writes a split's result when the split is done, so it must stay where it is
   std::vector<NcclComm> all_;   // in the order made; the first has all ranks
   std::map<std::vector<Rank>, NcclComm> groups_;

@@ -68,26 +68,25 @@ class NcclCommunicator final : public Communicator {
  public:
   NcclCommunicator(std::shared_ptr<NcclApi> api, GpuStreams& streams, Store& store, Rank rank, int size,
                    const NcclOptions& options)
-      : api_(std::move(api)),
-        streams_(streams),
-        rank_(rank),
-        size_(size),
-        options_(options),
-        comms_(api_.get(), store, rank, size, options) {
+      : NcclCommunicator(api, streams, store, rank, size, options,
+                         std::make_unique<NcclComms>(api.get(), store, rank, size, options)) {}
+  NcclCommunicator(std::shared_ptr<NcclApi> api, GpuStreams& streams, Store& store, Rank rank, int size,
+                   const NcclOptions& options, std::unique_ptr<NcclComms> comms)
+      : api_(std::move(api)), streams_(streams), rank_(rank), size_(size), options_(options), comms_(std::move(comms)) {
     for (int i = 0; i < size; ++i) {
       world_.members.emplace_back(i);
     }
     world_.index = rank.value();
     if (size_ > 1) {
-      watch_ = std::make_unique<NcclWatch>(comms_, recorder_, store, rank, options,
+      watch_ = std::make_unique<NcclWatch>(*comms_, recorder_, store, rank, options,
                                            [this](const std::string& why) { abort(why); });
     }
   }
 
   Rank rank() const override { return rank_; }
   int size() const override { return size_; }
-  void join(const GroupHandle& group) override { comms_.join(group); }
-  void join_line(const GroupHandle& line) override { comms_.join_line(line); }
+  void join(const GroupHandle& group) override { comms_->join(group); }
+  void join_line(const GroupHandle& line) override { comms_->join_line(line); }
 
   void all_reduce(Stream stream, const GroupHandle& group, CollectiveAlgorithm algorithm, void* data,
                   Boundaries boundaries, DataType type, ReduceOp op) override {
@@ -191,7 +190,7 @@ class NcclCommunicator final : public Communicator {
   }
 
   void barrier() override {
-    comms_.require_alive("barrier");
+    comms_->require_alive("barrier");
     if (size_ == 1) {
       return;
     }
@@ -202,13 +201,13 @@ class NcclCommunicator final : public Communicator {
     });
     while (!passed->reached()) {  // an aborted kernel ends too
       std::this_thread::yield();
-      comms_.require_alive("barrier");
+      comms_->require_alive("barrier");
     }
-    comms_.require_alive("barrier");
+    comms_->require_alive("barrier");
   }
 
   void abort(const std::string& why) override {
-    if (aborting_.exchange(true) || comms_.aborted()) {
+    if (aborting_.exchange(true) || comms_->aborted()) {
       return;
     }
     recorder_.update(Clock::now());
@@ -217,7 +216,18 @@ class NcclCommunicator final : public Communicator {
     streams_.fail(std::make_exception_ptr(
         PeerLost((flight ? flight->name : std::string("communication")) + " was aborted: " + why,
                  "rank " + std::to_string(rank_.value()), "the rank that failed first has the cause")));
-    comms_.abort(why);
+    comms_->abort(why);
+  }
+
+  void use_memory(void* data, ByteCount bytes) override { comms_->register_memory(data, bytes); }
+  void forget_memory(void* data) override { comms_->unregister_memory(data); }
+
+  std::unique_ptr<Communicator> survivors(const std::vector<Rank>& lost, GpuStreams& streams, Store& store,
+                                          const NcclOptions& options) {
+    std::unique_ptr<NcclComms> made = comms_->survivors(store, lost, options);
+    const Rank rank = made->rank();
+    const int size = made->size();
+    return std::make_unique<NcclCommunicator>(api_, streams, store, rank, size, options, std::move(made));
   }
 
   bool waiting() const override { return recorder_.under_way(); }
@@ -230,7 +240,7 @@ class NcclCommunicator final : public Communicator {
   void collective(Stream stream, const GroupHandle& group, CommunicationKind kind, CollectiveAlgorithm algorithm,
                   Boundaries boundaries, DataType type, const Post& post, std::int64_t received = 0) {
     check(boundaries.size() == group.members.size() + 1, "a boundary more than the group has members");
-    comms_.require_alive(to_string(kind));
+    comms_->require_alive(to_string(kind));
     if (group.members.size() == 1 || (boundaries.back() == 0 && received == 0)) {
       return;
     }
@@ -245,7 +255,7 @@ class NcclCommunicator final : public Communicator {
     std::copy_if(group.members.begin(), group.members.end(), std::back_inserter(flight.others),
                  [&](Rank member) { return member != rank_; });
     void* native = streams_.native(stream);
-    return enqueue(stream, std::move(flight), comms_.of(group),
+    return enqueue(stream, std::move(flight), comms_->of(group),
                    [&](NcclApi& api, NcclComm comm) { return post(api, comm, native); });
   }
 
@@ -254,7 +264,7 @@ class NcclCommunicator final : public Communicator {
                 const Post& post) {
     const Rank peer = from == rank_ ? to : from;
     check(peer != rank_ && peer.value() >= 0 && peer.value() < size_, "a message goes to another rank");
-    comms_.require_alive(name);
+    comms_->require_alive(name);
     if (bytes.value() == 0) {
       return;
     }
@@ -263,7 +273,7 @@ class NcclCommunicator final : public Communicator {
     }
     Flight flight{
         .name = name, .key = std::to_string(from.value()) + " to " + std::to_string(to.value()), .others = {peer}};
-    const NcclComms::Edge edge = comms_.edge(from, to);
+    const NcclComms::Edge edge = comms_->edge(from, to);
     void* native = streams_.native(stream);
     enqueue(stream, std::move(flight), edge.comm, [&](NcclApi& api, NcclComm) { return post(api, edge, native); });
   }
@@ -272,7 +282,7 @@ class NcclCommunicator final : public Communicator {
     const std::string name = flight.name;
     flight.begin = streams_.mark(stream);
     recorder_.take_off(std::move(flight));
-    comms_.post(name, comm, post);
+    comms_->post(name, comm, post);
     std::shared_ptr<GpuMark> end = streams_.mark(stream);
     recorder_.set_end(end);
     return end;
@@ -293,7 +303,7 @@ class NcclCommunicator final : public Communicator {
   CommunicatorCounters counters_;  // of what has been posted, by the thread that posts
   mutable FlightRecorder recorder_;
   std::atomic<bool> aborting_{false};
-  NcclComms comms_;
+  std::unique_ptr<NcclComms> comms_;
   std::unique_ptr<NcclWatch> watch_;  // stops first
 };
 
@@ -302,6 +312,14 @@ class NcclCommunicator final : public Communicator {
 std::unique_ptr<Communicator> make_nccl_communicator(std::shared_ptr<NcclApi> api, GpuStreams& streams, Store& store,
                                                      Rank rank, int size, const NcclOptions& options) {
   return std::make_unique<NcclCommunicator>(std::move(api), streams, store, rank, size, options);
+}
+
+std::unique_ptr<Communicator> make_surviving_communicator(Communicator& failed, const std::vector<Rank>& lost,
+                                                          GpuStreams& streams, Store& store,
+                                                          const NcclOptions& options) {
+  auto* nccl = dynamic_cast<NcclCommunicator*>(&failed);
+  check(nccl != nullptr, "the way back of an NCCL communicator");
+  return nccl->survivors(lost, streams, store, options);
 }
 
 }  // namespace trainyard::executor

@@ -11,6 +11,8 @@
 // share that of all ranks. NCCL has no tags: the sends from one rank to another must be posted in the order of their
 // receives.
 //
+// Memory of use_memory() is registered with all communicators made until then.
+//
 // A thread polls for errors and for operations that have begun and don't end. On either, and on abort(), all
 // communicators are aborted and the device is failed, so that its synchronize() throws; a timeout says which ranks have
 // not come.
@@ -30,5 +32,13 @@ namespace trainyard::executor {
 // store be usable from two threads. Destroy it after the streams are empty and, after success, a barrier().
 std::unique_ptr<Communicator> make_nccl_communicator(std::shared_ptr<NcclApi> api, GpuStreams& streams, Store& store,
                                                      Rank rank, int size, const NcclOptions& options);
+
+// The way back in the same processes: from an aborted communicator to one of those who are not lost, renumbered in
+// their order. ncclCommShrink where `failed` was made with keeps_way_back, otherwise the survivors meet anew under the
+// options' prefix (lost may then be empty: all come again). All of them call it; streams are those of a device that has
+// not failed. Tensors that an aborted operation has touched are to be loaded again.
+std::unique_ptr<Communicator> make_surviving_communicator(Communicator& failed, const std::vector<Rank>& lost,
+                                                          GpuStreams& streams, Store& store,
+                                                          const NcclOptions& options);
 
 }  // namespace trainyard::executor

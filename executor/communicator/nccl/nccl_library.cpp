@@ -75,6 +75,10 @@ class Library {
                                                                                         : "libnccl.so.2";
   }
   template <class Function>
+  Function function_or_null(const char* name) const {
+    return reinterpret_cast<Function>(dlsym(handle_, name));
+  }
+  template <class Function>
   Function function(const char* name) const {
     void* symbol = dlsym(handle_, name);
     if (symbol == nullptr) {
@@ -112,6 +116,7 @@ class LoadedNccl final : public NcclApi {
         get_unique_id_(library.function<decltype(&ncclGetUniqueId)>("ncclGetUniqueId")),
         init_(library.function<decltype(&ncclCommInitRankConfig)>("ncclCommInitRankConfig")),
         split_(library.function<decltype(&ncclCommSplit)>("ncclCommSplit")),
+        shrink_(library.function_or_null<decltype(&ncclCommShrink)>("ncclCommShrink")),
         get_async_error_(library.function<decltype(&ncclCommGetAsyncError)>("ncclCommGetAsyncError")),
         get_last_error_(library.function<decltype(&ncclGetLastError)>("ncclGetLastError")),
         finalize_(library.function<decltype(&ncclCommFinalize)>("ncclCommFinalize")),
@@ -153,6 +158,14 @@ class LoadedNccl final : public NcclApi {
   }
   NcclResult split(NcclComm parent, std::optional<int> colour, int key, NcclComm& made) override {
     return from(split_(native(parent), colour.value_or(NCCL_SPLIT_NOCOLOR), key, as_target(made), nullptr));
+  }
+  std::optional<NcclResult> shrink(NcclComm parent, const std::vector<int>& without, NcclComm& made) override {
+    if (shrink_ == nullptr) {
+      return std::nullopt;
+    }
+    std::vector<int> left_out = without;
+    return from(shrink_(native(parent), left_out.data(), static_cast<int>(left_out.size()), as_target(made), nullptr,
+                        NCCL_SHRINK_ABORT));
   }
   NcclResult state(NcclComm comm) override {
     ncclResult_t state = ncclSuccess;
@@ -209,6 +222,7 @@ class LoadedNccl final : public NcclApi {
   decltype(&ncclGetUniqueId) get_unique_id_;
   decltype(&ncclCommInitRankConfig) init_;
   decltype(&ncclCommSplit) split_;
+  decltype(&ncclCommShrink) shrink_;
   decltype(&ncclCommGetAsyncError) get_async_error_;
   decltype(&ncclGetLastError) get_last_error_;
   decltype(&ncclCommFinalize) finalize_;

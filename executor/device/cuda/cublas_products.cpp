@@ -54,6 +54,13 @@ cublasLtMatrixLayout_t layout(DataType type, std::int64_t rows, std::int64_t col
   return made;
 }
 
+// By the order of CublasProducts::Epilogue.
+cublasLtEpilogue_t lt_epilogue(int epilogue) {
+  constexpr cublasLtEpilogue_t kAll[] = {CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_GELU_AUX,
+                                         CUBLASLT_EPILOGUE_GELU_AUX_BIAS, CUBLASLT_EPILOGUE_DGELU};
+  return kAll[epilogue];
+}
+
 cublasLtMatmulAlgo_t choose(cublasLtHandle_t handle, cublasLtMatmulDesc_t operation, cublasLtMatrixLayout_t first,
                             cublasLtMatrixLayout_t second, cublasLtMatrixLayout_t result, std::size_t alignment,
                             const std::string& shape) {
@@ -101,15 +108,20 @@ CublasProducts::Product::~Product() {
 }
 
 void CublasProducts::make(const Key& key, cublasLtHandle_t handle, Product& made) {
-  const auto& [m, n, k, mode, type, result_type, transpose, accumulate, with_bias, alignment] = key;
+  const auto& [m, n, k, mode, type, result_type, transpose, accumulate, epilogue, alignment] = key;
   const cublasComputeType_t compute = mode == DataType::kTf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
   check_cublas(cublasLtMatmulDescCreate(&made.operation, compute, CUDA_R_32F), "a matrix product");
   // A stored [m, k] is to column-major eyes [k, m], which is A^T as wanted; stored [k, m] it must be turned.
   set(made.operation, CUBLASLT_MATMUL_DESC_TRANSA, transpose == Transpose::kNT ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(made.operation, CUBLASLT_MATMUL_DESC_TRANSB, transpose == Transpose::kTN ? CUBLAS_OP_T : CUBLAS_OP_N);
-  if (with_bias) {
-    set(made.operation, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+  if (epilogue != Epilogue::kNone) {
+    set(made.operation, CUBLASLT_MATMUL_DESC_EPILOGUE, lt_epilogue(static_cast<int>(epilogue)));
+  }
+  if (epilogue == Epilogue::kBias || epilogue == Epilogue::kGeluBias) {
     set(made.operation, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, static_cast<std::int32_t>(cuda_type(type)));
+  }
+  if (epilogue >= Epilogue::kGelu) {
+    set(made.operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, n);
   }
   made.first = transpose == Transpose::kNT ? layout(type, k, n) : layout(type, n, k);
   made.second = transpose == Transpose::kTN ? layout(type, m, k) : layout(type, k, m);
@@ -143,12 +155,88 @@ void CublasProducts::multiply(cudaStream_t stream, void* workspace, const Gemm& 
                 c.type,
                 gemm.transpose,
                 gemm.accumulate,
-                static_cast<bool>(bias),
+                bias ? Epilogue::kBias : Epilogue::kNone,
                 common_alignment({a.data, b.data, c.data})};
   const Product& what = product(key);
   if (bias) {
     set(what.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias.data);
   }
+  run(stream, workspace, what, gemm, a, b, c);
+}
+
+const CublasProducts::Product* CublasProducts::activating_product(const Key& key) {
+  if (refused_.contains(key)) {
+    return nullptr;
+  }
+  try {
+    return &product(key);
+  } catch (const Error&) {
+    refused_.insert(key);
+    return nullptr;
+  }
+}
+
+namespace {
+bool activates(const Gemm& gemm, ConstValues a, ConstValues before, ConstValues result) {
+  const bool one_type = before.type == a.type && result.type == a.type;
+  const bool whole = gemm.n % 8 == 0 && common_alignment({before.data, result.data}) >= 16;
+  return one_type && whole && !gemm.accumulate;
+}
+}  // namespace
+
+bool CublasProducts::multiply_gelu(cudaStream_t stream, void* workspace, const Gemm& gemm, ConstValues a, ConstValues b,
+                                   ConstValues bias, Values before, Values activated) {
+  if (!activates(gemm, a, before, activated)) {
+    return false;
+  }
+  const Key key{gemm.m,
+                gemm.n,
+                gemm.k,
+                gemm.type,
+                a.type,
+                activated.type,
+                gemm.transpose,
+                false,
+                bias ? Epilogue::kGeluBias : Epilogue::kGelu,
+                common_alignment({a.data, b.data, before.data, activated.data})};
+  const Product* what = activating_product(key);
+  if (what == nullptr) {
+    return false;
+  }
+  if (bias) {
+    set(what->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias.data);
+  }
+  set(what->operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, before.data);
+  run(stream, workspace, *what, gemm, a, b, activated);
+  return true;
+}
+
+bool CublasProducts::multiply_gelu_backward(cudaStream_t stream, void* workspace, const Gemm& gemm, ConstValues a,
+                                            ConstValues b, ConstValues before, Values c) {
+  if (!activates(gemm, a, before, c)) {
+    return false;
+  }
+  const Key key{gemm.m,
+                gemm.n,
+                gemm.k,
+                gemm.type,
+                a.type,
+                c.type,
+                gemm.transpose,
+                false,
+                Epilogue::kGeluGradient,
+                common_alignment({a.data, b.data, before.data, c.data})};
+  const Product* what = activating_product(key);
+  if (what == nullptr) {
+    return false;
+  }
+  set(what->operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, before.data);
+  run(stream, workspace, *what, gemm, a, b, c);
+  return true;
+}
+
+void CublasProducts::run(cudaStream_t stream, void* workspace, const Product& what, const Gemm& gemm, ConstValues a,
+                         ConstValues b, Values c) const {
   const float one = 1.0f;
   const float beta = gemm.accumulate ? 1.0f : 0.0f;
   check_cublas(cublasLtMatmul(handle_, what.operation, &one, b.data, what.first, a.data, what.second, &beta, c.data,

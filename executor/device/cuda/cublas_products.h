@@ -13,7 +13,9 @@
 #include <cublasLt.h>
 #include <cuda_runtime.h>
 
+#include <cstdint>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "core/program/operation.h"
@@ -30,20 +32,32 @@ class CublasProducts {
   CublasProducts(const CublasProducts&) = delete;
   CublasProducts& operator=(const CublasProducts&) = delete;
 
+  // Arguments as Device::matmul_gelu and matmul_gelu_backward. Whether it was done: cuBLASLt activates in the epilogue
+  // where all three results' types are one, rows are a multiple of 8 elements and 16 bytes, and it has an algorithm.
+  bool multiply_gelu(cudaStream_t stream, void* workspace, const Gemm& gemm, ConstValues a, ConstValues b,
+                     ConstValues bias, Values before, Values activated);
+  bool multiply_gelu_backward(cudaStream_t stream, void* workspace, const Gemm& gemm, ConstValues a, ConstValues b,
+                              ConstValues before, Values c);
   // workspace: kProductWorkspace bytes of device memory, this stream's alone. Arguments as Device::matmul.
   void multiply(cudaStream_t stream, void* workspace, const Gemm& gemm, ConstValues a, ConstValues b, Values c,
                 ConstValues bias);
 
  private:
+  // What is done to a product before it is stored. kGelu, kGeluBias: stored before it is activated, too.
+  enum class Epilogue : std::uint8_t { kNone, kBias, kGelu, kGeluBias, kGeluGradient };
   // Shape, types, order, epilogue, alignment of the operands.
-  using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, DataType, DataType, DataType, Transpose, bool, bool,
-                         std::size_t>;
+  using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, DataType, DataType, DataType, Transpose, bool,
+                         Epilogue, std::size_t>;
   struct Product;
   const Product& product(const Key& key);
+  const Product* activating_product(const Key& key);  // null: cuBLASLt has none
+  void run(cudaStream_t stream, void* workspace, const Product& what, const Gemm& gemm, ConstValues a, ConstValues b,
+           Values c) const;
   static void make(const Key& key, cublasLtHandle_t handle, Product& product);
 
   cublasLtHandle_t handle_ = nullptr;
   std::map<Key, Product> products_;
+  std::set<Key> refused_;
 };
 
 // What cuBLASLt needs of a product besides addresses.

@@ -28,6 +28,24 @@ class CudaEvent : public Event, public GpuMark {
   cudaEvent_t event_ = nullptr;
 };
 
+// The kernels of a capture, and what they count.
+class CudaGraph final : public CapturedWork {
+ public:
+  CudaGraph(cudaGraph_t graph, DeviceCounters counted) : counted_(counted) {
+    check_cuda(cudaGraphInstantiate(&graph_, graph, 0), "a CUDA graph");
+  }
+  ~CudaGraph() override { cudaGraphExecDestroy(graph_); }
+  CudaGraph(const CudaGraph&) = delete;
+  CudaGraph& operator=(const CudaGraph&) = delete;
+
+  cudaGraphExec_t native() const { return graph_; }
+  const DeviceCounters& counted() const { return counted_; }
+
+ private:
+  cudaGraphExec_t graph_ = nullptr;
+  DeviceCounters counted_;
+};
+
 struct HostCall {
   std::function<void()> function;
   StreamFailure* failure;
@@ -139,6 +157,9 @@ void CudaStreams::free_host(void* memory) {
 }
 
 void CudaStreams::move(Stream stream, void* to, const void* from, ByteCount bytes, const void* host) {
+  if (refuse_in_capture()) {
+    return;
+  }
   enqueue([&] {
     const cudaStream_t native = at(stream);
     if (!pinned(host)) {
@@ -182,6 +203,9 @@ void CudaStreams::wait(Stream stream, const EventHandle& event) {
 }
 
 void CudaStreams::synchronize() {
+  if (refuse_in_capture()) {
+    return;
+  }
   check_cuda(cudaSetDevice(ordinal_), "use of the GPU");
   for (cudaStream_t stream : streams_) {
     if (stream == nullptr) {
@@ -201,18 +225,89 @@ void CudaStreams::synchronize() {
 }
 
 void CudaStreams::begin_slice(Stream stream, SliceClock* clock) {
-  enqueue([&] { clock_->mark(at(stream), &clock->begin); });
+  if (!refuse_in_capture()) {
+    enqueue([&] { clock_->mark(at(stream), &clock->begin); });
+  }
 }
 
 void CudaStreams::end_slice(Stream stream, SliceClock* clock) {
-  enqueue([&] { clock_->mark(at(stream), &clock->end); });
+  if (!refuse_in_capture()) {
+    enqueue([&] { clock_->mark(at(stream), &clock->end); });
+  }
 }
 
 void CudaStreams::host_function(Stream stream, std::function<void()> function) {
+  if (refuse_in_capture()) {  // it runs once
+    return;
+  }
   enqueue([&] {
     auto call = std::make_unique<HostCall>(HostCall{std::move(function), &failure_});
     check_cuda(cudaLaunchHostFunc(at(stream), run_host_call, call.get()), "a host function");
     call.release();  // run_host_call's now
+  });
+}
+
+// fork: all other streams wait for the compute stream; else it waits for them.
+void CudaStreams::join_streams(bool fork) {
+  const cudaStream_t origin = at(Stream::kCompute);
+  for (int i = 0; i < kStreams; ++i) {
+    const cudaStream_t other = at(static_cast<Stream>(i));
+    if (other != origin) {
+      const CudaEvent event(fork ? origin : other);
+      check_cuda(cudaStreamWaitEvent(fork ? other : origin, event.native(), 0), "a capture's streams");
+    }
+  }
+}
+
+std::unique_ptr<CapturedWork> CudaStreams::capture(const std::function<void()>& calls) {
+  check(!capturing_, "one capture at a time");
+  if (failure_.failed()) {
+    return nullptr;
+  }
+  for (int i = 0; i < kStreams; ++i) {
+    at(static_cast<Stream>(i));  // none is made while another is captured
+  }
+  const cudaStream_t origin = at(Stream::kCompute);
+  const DeviceCounters before = counters_;
+  if (cudaStreamBeginCapture(origin, cudaStreamCaptureModeThreadLocal) != cudaSuccess) {
+    cudaGetLastError();
+    return nullptr;
+  }
+  capturing_ = true;
+  refused_ = false;
+  enqueue([&] {
+    join_streams(true);
+    calls();
+    join_streams(false);
+  });
+  capturing_ = false;
+  cudaGraph_t graph = nullptr;
+  const bool ended = cudaStreamEndCapture(origin, &graph) == cudaSuccess && graph != nullptr;
+  DeviceCounters counted = counters_;
+  counted.flops = counted.flops - before.flops;
+  counted.matmuls -= before.matmuls;
+  counters_ = before;
+  std::unique_ptr<CapturedWork> work;
+  if (ended && !refused_) {
+    try {
+      work = std::make_unique<CudaGraph>(graph, counted);
+    } catch (const Error&) {
+      work = nullptr;  // a driver without room for it: the calls are made one by one
+    }
+  }
+  if (graph != nullptr) {
+    cudaGraphDestroy(graph);
+  }
+  cudaGetLastError();
+  return work;
+}
+
+void CudaStreams::enqueue(const CapturedWork& work) {
+  const auto* graph = dynamic_cast<const CudaGraph*>(&work);
+  check(graph != nullptr, "work is enqueued on the device that captured it");
+  enqueue([&] {
+    check_cuda(cudaGraphLaunch(graph->native(), at(Stream::kCompute)), "launch of a CUDA graph");
+    count(graph->counted().flops, graph->counted().matmuls);
   });
 }
 
@@ -221,10 +316,33 @@ void CudaStreams::end_range() { nvtxRangePop(); }
 
 void CudaStreams::matmul(Stream stream, const Gemm& gemm, ConstValues a, ConstValues b, Values c, ConstValues bias) {
   enqueue([&] {
-    void* workspace = grown(stream, workspaces_[static_cast<std::size_t>(stream)], kProductWorkspace);
-    products_->multiply(at(stream), workspace, gemm, a, b, c, bias);
+    products_->multiply(at(stream), workspace(stream), gemm, a, b, c, bias);
     count(FlopCount(2 * gemm.m * gemm.n * gemm.k), 1);
   });
+}
+
+void CudaStreams::matmul_gelu(Stream stream, const Gemm& gemm, ConstValues a, ConstValues b, ConstValues bias,
+                              Values before, Values activated) {
+  bool done = false;
+  enqueue([&] {
+    done = products_->multiply_gelu(at(stream), workspace(stream), gemm, a, b, bias, before, activated);
+    count(FlopCount(done ? 2 * gemm.m * gemm.n * gemm.k : 0), done ? 1 : 0);
+  });
+  if (!done) {
+    Device::matmul_gelu(stream, gemm, a, b, bias, before, activated);
+  }
+}
+
+void CudaStreams::matmul_gelu_backward(Stream stream, const Gemm& gemm, ConstValues a, ConstValues b,
+                                       ConstValues before, Values c) {
+  bool done = false;
+  enqueue([&] {
+    done = products_->multiply_gelu_backward(at(stream), workspace(stream), gemm, a, b, before, c);
+    count(FlopCount(done ? 2 * gemm.m * gemm.n * gemm.k : 0), done ? 1 : 0);
+  });
+  if (!done) {
+    Device::matmul_gelu_backward(stream, gemm, a, b, before, c);
+  }
 }
 
 void CudaStreams::count(FlopCount flops, std::int64_t products) {
@@ -234,6 +352,7 @@ void CudaStreams::count(FlopCount flops, std::int64_t products) {
 
 void* CudaStreams::grown(Stream stream, Scratch& scratch, std::size_t bytes) {
   if (scratch.bytes < bytes) {
+    check(!capturing_, "kernels have their scratch memory before they are captured");
     const cudaStream_t native = at(stream);
     if (scratch.memory != nullptr) {
       memory_->give_back(native, scratch.memory);

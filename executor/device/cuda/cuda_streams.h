@@ -8,6 +8,9 @@
 // wait for another stream's. Copies from or to pageable host memory block the caller until the stream has come to
 // them (CUDA would read such memory at the call, not in the stream's order); pinned memory (allocate_host) is copied
 // asynchronously.
+//
+// capture() makes a CUDA graph. All streams take part in it: each is forked from the compute stream at its begin and
+// joined to it at its end, so that no kernel can run beside it instead of in it.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -49,11 +52,17 @@ class CudaStreams : public Device, public GpuStreams {
   void begin_slice(Stream stream, SliceClock* clock) override;
   void end_slice(Stream stream, SliceClock* clock) override;
   void host_function(Stream stream, std::function<void()> function) override;
+  std::unique_ptr<CapturedWork> capture(const std::function<void()>& calls) override;
+  void enqueue(const CapturedWork& work) override;
   void begin_range(const char* name) override;
   void end_range() override;
   DeviceCounters counters() const override { return counters_; }
 
   void matmul(Stream stream, const Gemm& gemm, ConstValues a, ConstValues b, Values c, ConstValues bias) override;
+  void matmul_gelu(Stream stream, const Gemm& gemm, ConstValues a, ConstValues b, ConstValues bias, Values before,
+                   Values activated) override;
+  void matmul_gelu_backward(Stream stream, const Gemm& gemm, ConstValues a, ConstValues b, ConstValues before,
+                            Values c) override;
   void zero(Stream stream, void* memory, ByteCount bytes) override;
 
   void* native(Stream stream) override { return at(stream); }
@@ -89,8 +98,21 @@ class CudaStreams : public Device, public GpuStreams {
     try {
       work();
     } catch (...) {
-      failure_.set(std::current_exception());
+      if (capturing_) {
+        refused_ = true;
+      } else {
+        failure_.set(std::current_exception());
+      }
     }
+  }
+  // A call that no graph can hold.
+  bool refuse_in_capture() {
+    refused_ = refused_ || capturing_;
+    return capturing_;
+  }
+  void join_streams(bool fork);
+  void* workspace(Stream stream) {
+    return grown(stream, workspaces_[static_cast<std::size_t>(stream)], kProductWorkspace);
   }
 
   int ordinal_;
@@ -103,6 +125,8 @@ class CudaStreams : public Device, public GpuStreams {
   std::array<Scratch, kStreams> workspaces_{};  // of products
   std::int64_t* word_ = nullptr;
   DeviceCounters counters_;
+  bool capturing_ = false;
+  bool refused_ = false;  // a call of the capture can't be kept
 };
 
 }  // namespace trainyard::executor

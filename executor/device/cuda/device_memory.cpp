@@ -28,7 +28,7 @@ DeviceMemory::DeviceMemory(int ordinal) {
 
 DeviceMemory::~DeviceMemory() {
   for (const auto& [memory, bytes] : blocks_) {
-    give_back(stream_, memory);
+    cudaFree(memory);
   }
   cudaStreamSynchronize(stream_);
   cudaStreamDestroy(stream_);
@@ -55,7 +55,8 @@ void DeviceMemory::give_back(cudaStream_t stream, void* memory) const {
 void* DeviceMemory::allocate(ByteCount bytes) {
   check(bytes.value() >= 0, "a size is not negative");
   const std::size_t size = static_cast<std::size_t>(bytes.value()) + (bytes.value() == 0);
-  void* memory = take(stream_, size);
+  void* memory = nullptr;
+  check_cuda(cudaMalloc(&memory, size), "allocation of GPU memory");
   check_cuda(cudaMemsetAsync(memory, 0, size, stream_), "zeroing of GPU memory");
   check_cuda(cudaStreamSynchronize(stream_), "zeroing of GPU memory");
   blocks_.emplace(memory, bytes);
@@ -72,7 +73,7 @@ void DeviceMemory::free(void* memory) {
   allocated_ -= block->second;
   blocks_.erase(block);
   cudaDeviceSynchronize();  // work on any stream may use it; its failure is synchronize()'s to tell
-  give_back(stream_, memory);
+  cudaFree(memory);
 }
 
 }  // namespace trainyard::executor

@@ -1,7 +1,8 @@
 // DeviceMemory: a GPU's memory with an account of what was asked for.
 //
-// From the device's stream-ordered pool, which keeps what is freed (release threshold: everything), so that a step
-// never waits for the driver; plain cudaMalloc where a device has no pools. Not thread safe.
+// What lives from step to step is cudaMalloc's, which NCCL can register with peers and network cards; a pool's it could
+// not. Scratch is from the device's stream-ordered pool, which keeps what is freed (release threshold: everything), so
+// that a step never waits for the driver; cudaMalloc where a device has no pools. Not thread safe.
 #pragma once
 
 #include <cuda_runtime.h>

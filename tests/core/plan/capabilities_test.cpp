@@ -45,6 +45,18 @@ TEST(Capabilities, NameTheFirstThingInTheWay) {
   EXPECT_EQ(reason({.gradient_type = DataType::kBf16}), "the cpu executor has no type bf16");
 }
 
+// tf32 multiplies what is stored in fp32.
+TEST(Capabilities, TakeTf32ProductsOfFp32Weights) {
+  Capabilities capabilities = cpu();
+  EXPECT_EQ(reason({.compute_type = DataType::kTf32}), "the cpu executor has no type tf32");
+  capabilities.compute_types.push_back(DataType::kTf32);
+  EXPECT_EQ(why_not(capabilities, {}, {.compute_type = DataType::kTf32}), std::nullopt);
+  capabilities.compute_types.push_back(DataType::kBf16);
+  const auto refused = why_not(capabilities, {}, {.compute_type = DataType::kTf32, .parameter_type = DataType::kBf16});
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_EQ(refused->detail, "the cpu executor has no weights in bf16 beside products in tf32");
+}
+
 TEST(Capabilities, NameWhatALayoutAsksBeyondThem) {
   EXPECT_EQ(reason({.offload = {.optimizer = true}}), "the cpu executor has no offloading");
   EXPECT_EQ(reason({.chunk_layers = {3, 5}}), "the cpu executor has no given layers of each chunk (chunk_layers)");

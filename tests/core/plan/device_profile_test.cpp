@@ -18,6 +18,9 @@ DeviceProfile small_profile() {
   set.elementwise = {{ElementwiseKernel::kAdamW, 1000, ByteCount(28000), 9_us}};
   set.collectives = {{CommunicationKind::kReduceScatter, CollectiveAlgorithm::kDirect, 2, ByteCount(4096), 50_us}};
   set.overlap = {{2, 1.4, 1.1}};
+  set.host_copies = {{CopyDirection::kToDevice, ByteCount(1 << 20), 50_us},
+                     {CopyDirection::kToDevice, ByteCount(1 << 22), 100_us},
+                     {CopyDirection::kToHost, ByteCount(1 << 20), 40_us}};
   set.instruction_overhead = 1_us;
   set.stream_handover = 5_us;
   set.peak_gemm_rate = 0.05_TFLOPS;
@@ -40,6 +43,19 @@ TEST(DeviceProfile, WhatIsWrittenIsReadBack) {
   const Concurrency& set = profile.measured()->concurrencies.at(0);
   EXPECT_EQ(set.gemms[0].gemm, small_profile().measured()->concurrencies[0].gemms[0].gemm);
   EXPECT_EQ(set.attentions[0].attention, small_profile().measured()->concurrencies[0].attentions[0].attention);
+}
+
+// 4 MiB in 100 us is the fastest to the device. A profile of before copies were measured has none.
+TEST(DeviceProfile, HostCopiesHaveABestRateEachWayAndMayBeAbsent) {
+  const DeviceProfile profile = parse_device_profile(to_json(small_profile()), "test");
+  const Concurrency& set = profile.measured()->concurrencies.at(0);
+  EXPECT_DOUBLE_EQ(best_copy_rate(set, CopyDirection::kToDevice).value().si(), (1 << 22) / 100e-6);
+  EXPECT_DOUBLE_EQ(best_copy_rate(set, CopyDirection::kToHost).value().si(), (1 << 20) / 40e-6);
+  std::string text = to_json(small_profile());
+  const std::size_t begin = text.rfind(',', text.find("\"host_copies\""));
+  const std::size_t end = text.find(']', begin);
+  const DeviceProfile old = parse_device_profile(text.erase(begin, end + 1 - begin), "old");
+  EXPECT_FALSE(best_copy_rate(old.measured()->concurrencies.at(0), CopyDirection::kToHost).has_value());
 }
 
 TEST(DeviceProfile, ABadSampleIsAnErrorAtItsPlace) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <sstream>
 
+#include "tests/core/program/layouts.h"
 #include "tests/core/program/tiny_plan.h"
 
 namespace trainyard {
@@ -71,9 +72,25 @@ std::vector<Layout> summarised_layouts() {
   return all;
 }
 
-TEST(StepSummary, CountsWhatTheProgramLists) {
+// Llama's block; with a tied table, of which two stages of a pipeline have a copy each; GPT-2's.
+std::vector<Plan> summarised_plans(std::int64_t sequence = 32) {
+  std::vector<Plan> plans;
   for (const Layout& layout : summarised_layouts()) {
-    const Plan plan = tiny_plan(layout);
+    plans.push_back(tiny_plan(layout, sequence));
+    plans.push_back(plans.back());
+    plans.back().model.tied_embeddings = true;
+    ModelSpec gpt2 = testing::gpt2_model();
+    gpt2.layers = plans.front().model.layers;
+    gpt2.vocabulary = plans.front().model.vocabulary;
+    plans.push_back(plans.back());
+    plans.back().model = gpt2;
+  }
+  return plans;
+}
+
+TEST(StepSummary, CountsWhatTheProgramLists) {
+  for (const Plan& plan : summarised_plans()) {
+    const Layout& layout = plan.layout;
     const Program program = compile(plan);
     const StepSummary summary = summarize(plan);
     ASSERT_EQ(summary.stages.size(), static_cast<std::size_t>(layout.pipeline));
@@ -85,8 +102,8 @@ TEST(StepSummary, CountsWhatTheProgramLists) {
 }
 
 TEST(StepSummary, PersistentMemoryIsExactAndThePeakIsNear) {
-  for (const Layout& layout : summarised_layouts()) {
-    const Plan plan = tiny_plan(layout, 128);
+  for (const Plan& plan : summarised_plans(128)) {
+    const Layout& layout = plan.layout;
     const Program program = compile(plan);
     for (const StageSummary& stage : summarize(plan).stages) {
       const Role& role = first_role(program, stage.stage);

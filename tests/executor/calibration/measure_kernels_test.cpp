@@ -76,6 +76,21 @@ TEST(MeasureKernels, ReportsTheSlowestRank) {
   EXPECT_EQ(times[0].median.si(), 1.0);
 }
 
+TEST(MeasureKernels, CopiesWithTheHostEachWayBySize) {
+  const auto device = make_cpu_device({});
+  int barriers = 0;
+  const std::vector<HostCopySample> copies =
+      measure_host_copies(*device, {.rounds = 3, .barrier = [&] { ++barriers; }}, ByteCount(1 << 20));
+  ASSERT_EQ(copies.size(), 6U);  // 64 KiB, 256 KiB, 1 MiB
+  EXPECT_EQ(barriers, 6);
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    EXPECT_EQ(copies[i].direction, i % 2 == 0 ? CopyDirection::kToDevice : CopyDirection::kToHost);
+    EXPECT_EQ(copies[i].bytes.value(), std::int64_t{64 << 10} << (2 * (i / 2)));
+    EXPECT_GT(copies[i].time.si(), 0.0);
+  }
+  EXPECT_EQ(device->allocated().value(), 0);
+}
+
 TEST(MeasureKernels, LeavesNoMemoryBehind) {
   const auto device = make_cpu_device({});
   time_operations(*device, {few_cases().gemms[0]}, {.rounds = 1, .region = kSmall});

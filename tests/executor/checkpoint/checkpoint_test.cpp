@@ -233,13 +233,20 @@ Plan plan_of(int tensor, int pipeline, int data, int zero) {
   return plan;
 }
 
+// Two stages hold the table.
+Plan tied(Plan plan) {
+  plan.model.tied_embeddings = true;
+  return plan;
+}
+
 }  // namespace
 
 // Under each layout the saved parts are every element of every parameter and of both moments, once. So ranks of any
 // other layout find all they need.
 TEST(StateSlices, SaveTheWholeStateOnceUnderEveryLayout) {
   for (const Plan& plan : {plan_of(1, 1, 1, 0), plan_of(1, 1, 4, 0), plan_of(1, 1, 4, 1), plan_of(1, 1, 4, 2),
-                           plan_of(1, 1, 4, 3), plan_of(2, 1, 1, 0), plan_of(2, 2, 2, 1), plan_of(1, 4, 2, 1)}) {
+                           plan_of(1, 1, 4, 3), plan_of(2, 1, 1, 0), plan_of(2, 2, 2, 1), plan_of(1, 4, 2, 1),
+                           tied(plan_of(1, 2, 1, 0)), tied(plan_of(2, 4, 2, 1))}) {
     const Program program = compile(plan);
     std::map<std::string, std::int64_t> saved;
     std::map<std::string, std::vector<IndexRange>> parts;  // by tensor and slice

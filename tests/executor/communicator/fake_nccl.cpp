@@ -1,9 +1,14 @@
 #include "tests/executor/communicator/fake_nccl.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cerrno>
 #include <condition_variable>
+#include <cstdint>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -63,6 +68,8 @@ struct Clique {
   std::map<std::uint64_t, Meeting> meetings;
   std::map<std::pair<int, int>, std::deque<std::shared_ptr<Sent>>> mail;  // from, to
   std::map<int, std::vector<SplitEntry>> splits;
+  std::vector<SplitEntry> shrinks;
+  std::vector<int> without;  // of the first who shrinks
   int size() const { return static_cast<int>(members.size()); }
 };
 
@@ -86,6 +93,9 @@ struct Comm {
   std::uint64_t next_ticket = 0;
   std::uint64_t done_tickets = 0;
   int splits = 0;
+  bool shrunk = false;
+  std::map<std::byte*, std::size_t> registered;  // first byte, bytes; the first is also the handle
+  bool ended() const { return aborted || shrunk; }
   bool living() const { return !aborted && !destroyed; }
 };
 
@@ -182,6 +192,41 @@ class FakeNcclWorld {
     }
   }
 
+  void do_shrink(Clique& parent) {
+    std::sort(parent.shrinks.begin(), parent.shrinks.end(),
+              [](const SplitEntry& a, const SplitEntry& b) { return a.rank < b.rank; });
+    auto clique = std::make_shared<Clique>(static_cast<int>(parent.shrinks.size()));
+    for (std::size_t i = 0; i < parent.shrinks.size(); ++i) {
+      Comm* made = add(clique, static_cast<int>(i));
+      made->state = NcclResult::kSuccess;
+      parent.shrinks[i].made->value = made;
+      parent.members[static_cast<std::size_t>(parent.shrinks[i].rank)]->state = NcclResult::kSuccess;
+    }
+  }
+
+  // An operation on memory that is registered in part reaches past what the network may touch.
+  void check_registered(const Comm& comm, const void* data, std::size_t bytes) {
+    const auto* first = static_cast<const std::byte*>(data);
+    auto after = comm.registered.upper_bound(const_cast<std::byte*>(first));
+    if (after != comm.registered.begin()) {
+      const auto& [begin, size] = *std::prev(after);
+      if (first < begin + size) {
+        if (first + bytes > begin + size) {
+          violations.emplace_back("an operation reaches past registered memory");
+        }
+        registered_bytes += static_cast<std::int64_t>(bytes);
+        return;
+      }
+    }
+    if (after != comm.registered.end() && first + bytes > after->first) {
+      violations.emplace_back("an operation begins before registered memory");
+    }
+    copied_bytes += static_cast<std::int64_t>(bytes);
+  }
+
+  std::int64_t registered_bytes = 0;
+  std::int64_t copied_bytes = 0;
+
   void launch(Comm& comm, Launch launch);
   void run(Comm& comm, const Launch& launch);
   void meet(std::unique_lock<std::mutex>& lock, Comm& comm, const Operation& operation, std::uint64_t number);
@@ -198,7 +243,7 @@ void FakeNcclWorld::launch(Comm& comm, Launch launch) {
 
 void FakeNcclWorld::run(Comm& comm, const Launch& launch) {
   std::unique_lock lock(mutex);
-  changed.wait(lock, [&] { return comm.aborted || comm.done_tickets == launch.ticket; });
+  changed.wait(lock, [&] { return comm.ended() || comm.done_tickets == launch.ticket; });
   std::vector<std::shared_ptr<Sent>> sends;
   for (const Operation& operation : launch.operations) {
     if (operation.kind == Kind::kSend) {
@@ -207,12 +252,12 @@ void FakeNcclWorld::run(Comm& comm, const Launch& launch) {
     }
   }
   changed.notify_all();
-  for (std::size_t i = 0; i < launch.operations.size() && !comm.aborted; ++i) {
+  for (std::size_t i = 0; i < launch.operations.size() && !comm.ended(); ++i) {
     const Operation& operation = launch.operations[i];
     if (operation.kind == Kind::kRecv) {
       auto& box = comm.clique->mail[{operation.root, comm.rank}];
-      changed.wait(lock, [&] { return comm.aborted || !box.empty(); });
-      if (comm.aborted) {
+      changed.wait(lock, [&] { return comm.ended() || !box.empty(); });
+      if (comm.ended()) {
         break;
       }
       if (box.front()->bytes != operation.count) {
@@ -228,7 +273,7 @@ void FakeNcclWorld::run(Comm& comm, const Launch& launch) {
     }
   }
   changed.wait(lock, [&] {
-    return comm.aborted || std::all_of(sends.begin(), sends.end(), [](const auto& sent) { return sent->consumed; });
+    return comm.ended() || std::all_of(sends.begin(), sends.end(), [](const auto& sent) { return sent->consumed; });
   });
   ++comm.done_tickets;
   changed.notify_all();
@@ -250,8 +295,8 @@ void FakeNcclWorld::meet(std::unique_lock<std::mutex>& lock, Comm& comm, const O
   meeting.inputs[own].assign(bytes, bytes + given);
   ++meeting.arrived;
   changed.notify_all();
-  changed.wait(lock, [&] { return comm.aborted || meeting.arrived == static_cast<int>(n); });
-  if (comm.aborted) {
+  changed.wait(lock, [&] { return comm.ended() || meeting.arrived == static_cast<int>(n); });
+  if (comm.ended()) {
     return;
   }
   switch (operation.kind) {
@@ -283,11 +328,20 @@ void FakeNcclWorld::meet(std::unique_lock<std::mutex>& lock, Comm& comm, const O
 
 namespace {
 
+// Big blocks of the CPU device are mappings of their own, gone once they are freed.
+bool is_freed(const std::pair<std::byte* const, std::size_t>& range) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<std::uintptr_t>(range.first) / page * page;
+  unsigned char resident = 0;
+  return ::mincore(reinterpret_cast<void*>(first), 1, &resident) != 0 && errno == ENOMEM;
+}
+
 Comm& as_comm(NcclComm comm) { return *static_cast<Comm*>(comm.value); }
 
 class FakeNccl final : public NcclApi {
  public:
-  FakeNccl(std::shared_ptr<FakeNcclWorld> world, int version) : world_(std::move(world)), version_(version) {}
+  FakeNccl(std::shared_ptr<FakeNcclWorld> world, int version, bool shrinks)
+      : world_(std::move(world)), version_(version), shrinks_(shrinks) {}
 
   int version() override { return version_; }
   std::string where() const override { return "the fake"; }
@@ -327,6 +381,29 @@ class FakeNccl final : public NcclApi {
     return NcclResult::kInProgress;
   }
 
+  std::optional<NcclResult> shrink(NcclComm parent, const std::vector<int>& without, NcclComm& made) override {
+    if (!shrinks_) {
+      return std::nullopt;
+    }
+    const Call call(*this);
+    Comm& comm = used(parent);
+    Clique& clique = *comm.clique;
+    if (std::find(without.begin(), without.end(), comm.rank) != without.end()) {
+      world_->violations.emplace_back("a rank that is left out shrinks");
+    }
+    if (!clique.shrinks.empty() && clique.without != without) {
+      world_->violations.emplace_back("ranks shrink to different ones");
+    }
+    clique.without = without;
+    comm.shrunk = true;
+    comm.state = NcclResult::kInProgress;
+    clique.shrinks.push_back({std::nullopt, 0, comm.rank, &made});
+    if (clique.shrinks.size() + without.size() == clique.members.size()) {
+      world_->do_shrink(clique);
+    }
+    return NcclResult::kInProgress;
+  }
+
   NcclResult state(NcclComm handle) override {
     const Call call(*this);
     Comm& comm = used(handle);
@@ -355,6 +432,9 @@ class FakeNccl final : public NcclApi {
     const Call call(*this);
     Comm& comm = used(handle);
     comm.destroyed = true;
+    if (!comm.registered.empty()) {
+      world_->violations.emplace_back("a communicator destroyed before its memory is unregistered");
+    }
     world_->leave(comm);
     return NcclResult::kSuccess;
   }
@@ -420,15 +500,30 @@ class FakeNccl final : public NcclApi {
     return add({.kind = Kind::kRecv, .out = data, .count = bytes, .root = peer}, comm, stream);
   }
 
-  NcclResult register_memory(NcclComm comm, void* data, std::size_t, void*& handle) override {
+  NcclResult register_memory(NcclComm handle, void* data, std::size_t bytes, void*& made) override {
     const Call call(*this);
-    used(comm);
-    handle = data;
+    Comm& comm = used(handle);
+    if (!comm.registered.emplace(static_cast<std::byte*>(data), bytes).second) {
+      world_->violations.emplace_back("memory registered twice");
+    }
+    made = data;
     return NcclResult::kSuccess;
   }
-  NcclResult unregister_memory(NcclComm comm, void*) override {
+  NcclResult unregister_memory(NcclComm handle, void* registered) override {
     const Call call(*this);
-    used(comm);
+    Comm& comm = used(handle);
+    const auto found = comm.registered.find(static_cast<std::byte*>(registered));
+    if (found == comm.registered.end()) {
+      world_->violations.emplace_back("memory unregistered that is not registered");
+      return NcclResult::kInvalidArgument;
+    }
+    if (comm.done_tickets < comm.next_ticket && !comm.ended()) {
+      world_->violations.emplace_back("memory unregistered under an operation");
+    }
+    if (is_freed(*found)) {
+      world_->violations.emplace_back("memory freed before it is unregistered");
+    }
+    comm.registered.erase(found);
     return NcclResult::kSuccess;
   }
 
@@ -468,14 +563,31 @@ class FakeNccl final : public NcclApi {
     if (!grouped_ || (launching_ != nullptr && launching_ != &comm)) {
       world_->violations.emplace_back("operations come in a group of one communicator");
     }
+    if (comm.shrunk) {
+      world_->violations.emplace_back("an operation on a communicator that was shrunk");
+    }
+    check_memory(comm, operation);
     launching_ = &comm;
     launch_.stream = static_cast<HostStream*>(stream);
     launch_.operations.push_back(operation);
     return NcclResult::kSuccess;
   }
 
+  void check_memory(const Comm& comm, const Operation& operation) {
+    const std::size_t width = operation.point_to_point() ? 1 : static_cast<std::size_t>(size_of(operation.type));
+    const std::size_t bytes = operation.count * width;
+    const auto members = static_cast<std::size_t>(comm.clique->size());
+    if (operation.in != nullptr) {
+      world_->check_registered(comm, operation.in, bytes * (operation.kind == Kind::kReduceScatter ? members : 1));
+    }
+    if (operation.out != nullptr) {
+      world_->check_registered(comm, operation.out, bytes * (operation.kind == Kind::kAllGather ? members : 1));
+    }
+  }
+
   std::shared_ptr<FakeNcclWorld> world_;
   int version_;
+  bool shrinks_;
   std::atomic<int> inside_{0};
   bool grouped_ = false;
   Launch launch_;
@@ -486,8 +598,13 @@ class FakeNccl final : public NcclApi {
 
 std::shared_ptr<FakeNcclWorld> make_fake_nccl_world() { return std::make_shared<FakeNcclWorld>(); }
 
-std::shared_ptr<NcclApi> make_fake_nccl(std::shared_ptr<FakeNcclWorld> world, int version) {
-  return std::make_shared<FakeNccl>(std::move(world), version);
+std::shared_ptr<NcclApi> make_fake_nccl(std::shared_ptr<FakeNcclWorld> world, int version, bool shrinks) {
+  return std::make_shared<FakeNccl>(std::move(world), version, shrinks);
+}
+
+RegisteredTraffic registered_traffic(FakeNcclWorld& world) {
+  const std::scoped_lock lock(world.mutex);
+  return {world.registered_bytes, world.copied_bytes};
 }
 
 std::vector<std::string> violations(FakeNcclWorld& world) {

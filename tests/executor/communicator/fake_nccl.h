@@ -4,9 +4,11 @@
 // background of state()); operations on one communicator run one after the other whatever their streams; a send ends
 // when it is received; what members post must agree; a kernel whose peer is gone spins until it is aborted. What would
 // be undefined in NCCL is noted as a violation: two threads inside at once, an aborted communicator used again, an
-// abort outside a group, members that post different operations.
+// abort outside a group, members that post different operations, an operation that lies in registered memory with a
+// part of itself, memory that is freed, or its communicator destroyed, before it is unregistered.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,7 +21,14 @@ class FakeNcclWorld;  // what the ranks share
 std::shared_ptr<FakeNcclWorld> make_fake_nccl_world();
 
 // For one rank.
-std::shared_ptr<NcclApi> make_fake_nccl(std::shared_ptr<FakeNcclWorld> world, int version = 22809);
+std::shared_ptr<NcclApi> make_fake_nccl(std::shared_ptr<FakeNcclWorld> world, int version = 22809, bool shrinks = true);
+
+// Of all operations' operands, bytes that lay in memory registered with their communicator, and others.
+struct RegisteredTraffic {
+  std::int64_t registered = 0;
+  std::int64_t others = 0;
+};
+RegisteredTraffic registered_traffic(FakeNcclWorld& world);
 
 std::vector<std::string> violations(FakeNcclWorld& world);
 // Communicators made and neither destroyed nor aborted.

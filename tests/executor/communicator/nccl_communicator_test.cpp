@@ -14,6 +14,7 @@
 #include "executor/communicator/nccl/nccl_library.h"
 #include "executor/communicator/nccl/nccl_version.h"
 #include "executor/communicator/peer_lost.h"
+#include "executor/device/host_memory.h"
 #include "tests/executor/communicator/communicator_contract.h"
 #include "tests/executor/communicator/fake_nccl.h"
 #include "tests/executor/communicator/host_gpu_streams.h"
@@ -135,6 +136,193 @@ TEST(Nccl, ranks_meet_again_after_an_abort) {
   }
   EXPECT_EQ(violations(*world), std::vector<std::string>{});
   EXPECT_EQ(living_communicators(*world), 0);
+}
+
+// --- Registered memory --------------------------------------------------------------------------------------
+
+namespace {
+
+// One rank's communicator over the fake, for what its rules say.
+struct Alone {
+  std::shared_ptr<FakeNcclWorld> world = make_fake_nccl_world();
+  std::shared_ptr<NcclApi> api = make_fake_nccl(world);
+  StreamThreads threads;
+  HostGpuStreams streams{threads.post()};
+  NcclComm comm;
+  Alone() {
+    NcclUniqueId id;
+    api->unique_id(id);
+    api->init(comm, 1, id, 0);
+    api->state(comm);
+  }
+  void all_reduce(std::int64_t* data, std::size_t count) {
+    api->group_start();
+    api->all_reduce(data, data, count, DataType::kInt64, ReduceOp::kSum, comm, streams.native(Stream::kData));
+    api->group_end();
+    api->state(comm);
+    threads.synchronize();
+  }
+};
+
+std::string first_violation(Alone& alone) {
+  const std::vector<std::string> all = violations(*alone.world);
+  return all.empty() ? "" : all.front();
+}
+
+}  // namespace
+
+TEST(FakeNccl, sees_memory_registered_too_short_or_kept_too_long) {
+  constexpr std::size_t kWords = 1 << 19;  // a mapping of its own
+  const auto with_memory = [](const auto& use) {
+    Alone alone;
+    HostMemory memory;
+    auto* data = static_cast<std::int64_t*>(memory.allocate(ByteCount(kWords * 8)));
+    void* handle = nullptr;
+    use(alone, memory, data, handle);
+    return first_violation(alone);
+  };
+  EXPECT_EQ(with_memory([](Alone& alone, HostMemory& memory, std::int64_t* data, void*& handle) {
+              alone.api->register_memory(alone.comm, data, kWords * 8, handle);
+              alone.all_reduce(data + 5, 100);
+              EXPECT_EQ(registered_traffic(*alone.world).registered, 1600);  // in and out
+              EXPECT_EQ(registered_traffic(*alone.world).others, 0);
+              alone.api->unregister_memory(alone.comm, handle);
+              memory.free(data);
+              alone.api->destroy(alone.comm);
+            }),
+            "");
+  EXPECT_EQ(with_memory([](Alone& alone, HostMemory&, std::int64_t* data, void*& handle) {
+              alone.api->register_memory(alone.comm, data, 800, handle);
+              alone.all_reduce(data + 99, 2);
+            }),
+            "an operation reaches past registered memory");
+  EXPECT_EQ(with_memory([](Alone& alone, HostMemory& memory, std::int64_t* data, void*& handle) {
+              alone.api->register_memory(alone.comm, data, kWords * 8, handle);
+              memory.free(data);
+              alone.api->unregister_memory(alone.comm, handle);
+            }),
+            "memory freed before it is unregistered");
+  EXPECT_EQ(with_memory([](Alone& alone, HostMemory&, std::int64_t* data, void*& handle) {
+              alone.api->register_memory(alone.comm, data, kWords * 8, handle);
+              alone.api->destroy(alone.comm);
+            }),
+            "a communicator destroyed before its memory is unregistered");
+}
+
+TEST(Nccl, memory_in_use_is_registered_with_every_communicator_until_it_is_forgotten) {
+  as_ranks(nccl_backend, 4, [](TestRank& self) {
+    const std::vector<std::vector<int>> halves{{0, 1}, {2, 3}};
+    GroupHandle half{.members = {}, .index = self.rank % 2, .key = static_cast<std::uint32_t>(10 + self.rank / 2)};
+    for (const int member : halves[static_cast<std::size_t>(self.rank / 2)]) {
+      half.members.emplace_back(member);
+    }
+    self.communicator.join(half);
+    std::vector<std::int64_t> data(64, 1);
+    self.communicator.use_memory(data.data(), ByteCount(64 * 8));
+    self.communicator.all_reduce(Stream::kData, half, CollectiveAlgorithm::kRing, data.data(),
+                                 std::vector<std::int64_t>{0, 32, 64}, DataType::kInt64, ReduceOp::kSum);
+    self.communicator.all_reduce(Stream::kData, self.group, CollectiveAlgorithm::kRing, data.data(),
+                                 std::vector<std::int64_t>{0, 16, 32, 48, 64}, DataType::kInt64, ReduceOp::kSum);
+    self.streams.synchronize();
+    EXPECT_EQ(data, std::vector<std::int64_t>(64, 8));
+    self.communicator.forget_memory(data.data());
+    self.communicator.barrier();
+  });
+}
+
+// --- The way back -------------------------------------------------------------------------------------------
+
+namespace {
+
+struct WayBack {
+  bool keeps = false;
+  bool shrinks = true;
+  int lost = -1;  // none: all come again
+};
+
+std::int64_t sum_of_ranks(Communicator& communicator, StreamThreads& threads) {
+  std::int64_t sum = communicator.rank().value() + 1;
+  const int size = communicator.size();
+  std::vector<std::int64_t> cuts(static_cast<std::size_t>(size) + 1, 1);
+  cuts.front() = 0;
+  communicator.all_reduce(Stream::kData, everyone(communicator.rank().value(), size), CollectiveAlgorithm::kRing, &sum,
+                          cuts, DataType::kInt64, ReduceOp::kSum);
+  threads.synchronize();
+  return sum;
+}
+
+// Three ranks; one hangs up in the middle of a collective, and the others go on as two.
+void lose_and_go_on(const WayBack& way) {
+  constexpr int kRanks = 3;
+  const auto world = make_fake_nccl_world();
+  MemoryStore store;
+  const auto life = [&](int rank) {
+    StreamThreads threads;
+    HostGpuStreams streams(threads.post());
+    NcclOptions options;
+    options.prefix = "job/0/";
+    options.keeps_way_back = way.keeps && rank != way.lost;
+    const auto failed =
+        make_nccl_communicator(make_fake_nccl(world, 22809, way.shrinks), streams, store, Rank(rank), kRanks, options);
+    EXPECT_EQ(sum_of_ranks(*failed, threads), 6);
+    std::int64_t word = 0;
+    if (rank != way.lost) {
+      failed->all_reduce(Stream::kData, everyone(rank, kRanks), CollectiveAlgorithm::kRing, &word,
+                         std::vector<std::int64_t>{0, 1, 1, 1}, DataType::kInt64, ReduceOp::kSum);
+    }
+    failed->abort("the generation is abandoned");
+    std::unique_ptr<Communicator> communicator;
+    StreamThreads new_threads;
+    HostGpuStreams new_streams(new_threads.post());
+    if (rank != way.lost) {
+      options.prefix = "job/1/";
+      const std::vector<Rank> lost = way.lost < 0 ? std::vector<Rank>() : std::vector<Rank>{Rank(way.lost)};
+      communicator = make_surviving_communicator(*failed, lost, new_streams, store, options);
+    }
+    EXPECT_THROW(threads.synchronize(), PeerLost);  // the collective ended with the communicator that it was on
+    EXPECT_THROW(failed->barrier(), PeerLost);
+    if (communicator) {
+      const int size = way.lost < 0 ? kRanks : kRanks - 1;
+      EXPECT_EQ(communicator->size(), size);
+      EXPECT_EQ(communicator->rank().value(), way.lost >= 0 && rank > way.lost ? rank - 1 : rank);
+      communicator->join(everyone(communicator->rank().value(), size));
+      EXPECT_EQ(sum_of_ranks(*communicator, new_threads), size * (size + 1) / 2);
+      communicator->barrier();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    threads.emplace_back([&, rank] {
+      try {
+        life(rank);
+      } catch (const std::exception& error) {
+        ADD_FAILURE() << "rank " << rank << ": " << error.what();
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_EQ(violations(*world), std::vector<std::string>{});
+  EXPECT_EQ(living_communicators(*world), 0);
+}
+
+}  // namespace
+
+TEST(NcclWayBack, survivors_shrink_the_communicator_that_was_kept) {
+  for (const int lost : {0, 1, 2}) {
+    lose_and_go_on({.keeps = true, .shrinks = true, .lost = lost});
+  }
+}
+
+TEST(NcclWayBack, survivors_meet_anew_where_nccl_cannot_shrink_or_nothing_was_kept) {
+  lose_and_go_on({.keeps = true, .shrinks = false, .lost = 1});
+  lose_and_go_on({.keeps = false, .shrinks = true, .lost = 2});
+}
+
+TEST(NcclWayBack, all_ranks_come_again_where_none_is_lost) {
+  lose_and_go_on({.keeps = false});
+  lose_and_go_on({.keeps = true});
 }
 
 // Needs no GPU: NCCL answers what it is, and finds no device to make a communicator on.

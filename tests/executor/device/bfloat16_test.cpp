@@ -89,9 +89,16 @@ struct ProductCase {
   Transpose transpose;
   std::int64_t m, n, k;
 };
-const ProductCase kProducts[] = {{Transpose::kNN, 37, 53, 61},   {Transpose::kNT, 37, 53, 61},
-                                 {Transpose::kTN, 37, 53, 61},   {Transpose::kNN, 16, 1111, 9},
-                                 {Transpose::kNT, 1100, 33, 20}, {Transpose::kTN, 64, 1024, 128}};
+const ProductCase kProducts[] = {{Transpose::kNN, 37, 53, 61},
+                                 {Transpose::kNT, 37, 53, 61},
+                                 {Transpose::kTN, 37, 53, 61},
+                                 {Transpose::kNN, 16, 1111, 9},
+                                 {Transpose::kNT, 1100, 33, 20},
+                                 {Transpose::kTN, 64, 1024, 128},
+                                 // More rows and terms than are widened at once.
+                                 {Transpose::kNN, 700, 20, 1100},
+                                 {Transpose::kNT, 700, 20, 1100},
+                                 {Transpose::kTN, 530, 20, 1030}};
 
 Gemm gemm_of(const ProductCase& p, bool accumulate) {
   Gemm gemm;

@@ -401,6 +401,106 @@ TEST_P(DeviceContract, OptimizersUpdateMasterAndWorkingCopy) {
   }
 }
 
+// 10 bits of mantissa in the operands: 2^-10 of each factor, errors of both signs. On the CPU they are fp32 products.
+TEST_P(DeviceContract, ProductsInTf32OfFp32Arrays) {
+  if (GetParam().type != DataType::kFp32) {
+    GTEST_SKIP() << "tf32 multiplies fp32";
+  }
+  const std::int64_t m = 64, n = 96, k = 128;
+  const Gemm gemm{.m = m, .n = n, .k = k, .type = DataType::kTf32, .transpose = Transpose::kNT};
+  const auto product = [&](const std::string& device) {
+    Arrays x = arrays(device);
+    const Values a = x.values(m * k, 1), b = x.values(n * k, 2), bias = x.values(n, 3), c = x.unwritten(m * n);
+    x->matmul(kStream, gemm, a, b, c, bias);
+    x.read(c, m * n);
+    return x.results.front();
+  };
+  const std::vector<float> expected = product("cpu"), got = product(GetParam().device);
+  const double deviation = std::sqrt(static_cast<double>(k));
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    ASSERT_NEAR(got[i], expected[i], 4 * 0x1p-10 * deviation) << i;
+  }
+}
+
+// A device may activate what it writes before it rounds it: by half a unit of bf16 apart at the slope of GELU, 1.13.
+TEST_P(DeviceContract, ProductsThatActivate) {
+  for (const Transpose transpose : {Transpose::kNN, Transpose::kNT}) {
+    for (const auto& [m, n, k] : {std::tuple{5, 7, 3}, {48, 64, 32}, {37, 120, 61}}) {
+      SCOPED_TRACE(testing::Message() << m << " " << n << " " << k);
+      expect_same(
+          [&, m = m, n = n, k = k](Arrays& x) {
+            const Gemm gemm{.m = m, .n = n, .k = k, .type = x.type(), .transpose = transpose};
+            const Values a = x.values(m * k, 1, 0.3), b = x.values(k * n, 2, 0.3), bias = x.values(n, 3, 0.3);
+            const Values before = x.unwritten(m * n), activated = x.unwritten(m * n), back = x.unwritten(m * n);
+            x->matmul_gelu(kStream, gemm, a, b, bias, before, activated);
+            x.read(before, m * n);
+            x.read(activated, m * n);
+            x->matmul_gelu(kStream, gemm, a, b, nullptr, before, activated);
+            x.read(before, m * n);
+            x.read(activated, m * n);
+            x->matmul_gelu_backward(kStream, gemm, a, b, before, back);
+            x.read(back, m * n);
+            EXPECT_EQ(x->counters().flops.value(), 3 * 2 * m * n * k);
+          },
+          2.0);
+    }
+  }
+}
+
+// Twice enqueued is twice done, on every stream, and counted.
+TEST_P(DeviceContract, CapturedWorkIsDoneAsOftenAsItIsEnqueued) {
+  constexpr std::int64_t kRows = 64, kWidth = 256;
+  expect_same([&](Arrays& x) {
+    const Values a = x.values(kRows * kWidth, 1), weight = x.values(kWidth * kWidth, 2, 0.1);
+    const Values product = x.unwritten(kRows * kWidth), sum = x.values(kRows * kWidth, 3);
+    float* bias_grad = x.raw(std::vector<float>(kWidth, 0.0f));
+    const Gemm gemm{.m = kRows, .n = kWidth, .k = kWidth, .type = x.type(), .transpose = Transpose::kNT};
+    const auto calls = [&] {
+      x->matmul(kStream, gemm, a, weight, product, nullptr);
+      const EventHandle made = x->record(kStream);
+      x->wait(Stream::kTensor, made);
+      x->add(Stream::kTensor, sum, product, sum, kRows * kWidth);
+      x->bias_backward(Stream::kTensor, product, bias_grad, kRows, kWidth, true);
+      x->wait(kStream, x->record(Stream::kTensor));
+      x->add(kStream, sum, a, sum, kRows * kWidth);
+    };
+    calls();
+    x->synchronize();
+    const std::int64_t one = x->counters().flops.value();
+    const std::unique_ptr<CapturedWork> work = x->capture(calls);
+    ASSERT_NE(work, nullptr);
+    EXPECT_EQ(x->counters().flops.value(), one);  // not enqueued yet
+    x->enqueue(*work);
+    x->enqueue(*work);
+    // What follows on the compute stream, or waits for it, comes after.
+    x->wait(Stream::kData, x->record(kStream));
+    x->add(Stream::kData, sum, a, sum, kRows * kWidth);
+    x->synchronize();
+    EXPECT_EQ(x->counters().flops.value(), 3 * one);
+    x.read(sum, kRows * kWidth);
+    x.read(bias_grad, kWidth);
+    // Equal to three calls, to the bit: sum and gradient are functions of the same products.
+    calls();
+    x->synchronize();
+    x.read(sum, kRows * kWidth);
+  });
+}
+
+TEST_P(DeviceContract, WorkWhoseCallsCannotBeKeptIsNotCaptured) {
+  if (GetParam().device != "cuda") {
+    GTEST_SKIP() << "every call can be kept on the CPU but a wait for an event from outside";
+  }
+  Arrays x = arrays("cuda");
+  float* values = x.floats(16, 1);
+  EXPECT_EQ(x->capture([&] { x->host_function(kStream, [] {}); }), nullptr);
+  float host = 0;
+  EXPECT_EQ(x->capture([&] { x->copy_out(kStream, &host, values, ByteCount(4)); }), nullptr);
+  SliceClock clock;
+  EXPECT_EQ(x->capture([&] { x->begin_slice(kStream, &clock); }), nullptr);
+  x->add(kStream, values, values, values, 16);  // and the device works on
+  EXPECT_NO_THROW(x->synchronize());
+}
+
 TEST_P(DeviceContract, MatrixProductsOfEveryStorageOrder) {
   for (const Transpose transpose : {Transpose::kNN, Transpose::kNT, Transpose::kTN}) {
     for (const auto& [m, n, k] : {std::tuple{1, 1, 1}, {48, 64, 32}, {37, 53, 61}}) {

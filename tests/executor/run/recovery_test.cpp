@@ -78,6 +78,7 @@ struct Case {
   const char* name;
   Layout layout;
   OptimizerKind optimizer = OptimizerKind::kAdamW;
+  bool gpt2 = false;
 };
 
 std::vector<Case> cases() {
@@ -91,9 +92,24 @@ std::vector<Case> cases() {
     result.accumulation = 4 / data;
     return result;
   };
-  return {{"dp2", layout(1, 1, 2, 0)},           {"dp2_zero1", layout(1, 1, 2, 1)},
-          {"tp2", layout(2, 1, 1, 0)},           {"pp2", layout(1, 2, 1, 0)},
-          {"pp2_dp2_zero1", layout(1, 2, 2, 1)}, {"dp2_sgd", layout(1, 1, 2, 0), OptimizerKind::kSgd}};
+  const auto bf16 = [](Layout result) {
+    const Layout types = bf16_layout();
+    result.compute_type = types.compute_type;
+    result.parameter_type = types.parameter_type;
+    result.communication_type = types.communication_type;
+    return result;
+  };
+  return {{"dp2", layout(1, 1, 2, 0)},
+          {"dp2_zero1", layout(1, 1, 2, 1)},
+          {"tp2", layout(2, 1, 1, 0)},
+          {"pp2", layout(1, 2, 1, 0)},
+          {"pp2_dp2_zero1", layout(1, 2, 2, 1)},
+          {"dp2_sgd", layout(1, 1, 2, 0), OptimizerKind::kSgd},
+          {"one_bf16", bf16(layout(1, 1, 1, 0))},
+          {"dp2_zero1_bf16", bf16(layout(1, 1, 2, 1))},
+          {"tp2_sgd_bf16", bf16(layout(2, 1, 1, 0)), OptimizerKind::kSgd},
+          {"tp2_pp2_gpt2", layout(2, 2, 1, 0), OptimizerKind::kAdamW, true},
+          {"pp2_dp2_zero1_bf16_gpt2", bf16(layout(1, 2, 2, 1)), OptimizerKind::kAdamW, true}};
 }
 
 class Recovery : public testing::TestWithParam<Case> {};
@@ -104,7 +120,10 @@ class Recovery : public testing::TestWithParam<Case> {};
 // soon after, one that stops after 7 and is resumed. Weights and every step's loss and norm must be equal.
 TEST_P(Recovery, EndsWithTheUndisturbedRunsWeightsBitForBit) {
   const TemporaryFolder folder;
-  const Plan plan = saving_plan(GetParam().layout, GetParam().optimizer);
+  Plan plan = saving_plan(GetParam().layout, GetParam().optimizer);
+  if (GetParam().gpt2) {
+    plan.model = small_gpt2(true);
+  }
   const RunOptions undisturbed = options_in(folder, "undisturbed");
   ASSERT_TRUE(launch_run(plan, undisturbed, RANK_PROCESS, {}).ok());
 

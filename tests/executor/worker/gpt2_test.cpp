@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 
+#include "core/document/read_file.h"
 #include "core/plan/capabilities.h"
 #include "executor/communicator/gloo_communicator.h"
 #include "executor/data/sampler.h"
@@ -16,6 +17,7 @@
 #include "tests/executor/worker/layout_cases.h"
 #include "tests/executor/worker/tensor_comparison.h"
 #include "tests/executor/worker/thread_ranks.h"
+#include "tests/support/temporary_folder.h"
 
 namespace trainyard::executor {
 
@@ -23,29 +25,9 @@ namespace {
 
 constexpr std::int64_t kSteps = 10;
 
-ModelSpec gpt2_model(bool tied) {
-  ModelSpec model;
-  model.name = "small-gpt2";
-  model.family = ModelFamily::kGpt2;
-  model.layers = 4;
-  model.hidden = 64;
-  model.feed_forward = 256;
-  model.heads = model.key_value_heads = 4;
-  model.head_size = 16;
-  model.vocabulary = 259;
-  model.positions = 48;  // more than the sequences have
-  model.normalization = Normalization::kLayer;
-  model.activation = Activation::kGeluTanh;
-  model.gated_feed_forward = false;
-  model.position_encoding = PositionEncoding::kLearned;
-  model.query_key_value_bias = model.output_bias = model.feed_forward_bias = true;
-  model.tied_embeddings = tied;
-  return model;
-}
-
 Plan gpt2_plan(const Layout& layout, bool tied) {
   Plan plan = small_plan(layout);
-  plan.model = gpt2_model(tied);
+  plan.model = small_gpt2(tied);
   return plan;
 }
 
@@ -60,12 +42,15 @@ WholeTensors assembled(const std::vector<RankResult>& ranks, std::vector<TensorS
 struct Case {
   Layout layout;
   bool tied = true;
+  bool nccl = false;
 };
 
 std::vector<Case> cases() {
   std::vector<Case> all;
-  const auto add = [&](int data, int pipeline, int zero, bool tied, Recompute recompute, std::int64_t micro_batch) {
+  const auto add = [&](int data, int pipeline, int zero, bool tied, Recompute recompute, std::int64_t micro_batch,
+                       int tensor = 1, bool nccl = false) {
     Layout layout;
+    layout.tensor = tensor;
     layout.data = data;
     layout.pipeline = pipeline;
     layout.zero_stage = zero;
@@ -73,7 +58,7 @@ std::vector<Case> cases() {
     layout.micro_batch = micro_batch;
     layout.accumulation = 8 / (data * micro_batch);
     layout.bucket_bytes = ByteCount(1);
-    all.push_back({layout, tied});
+    all.push_back({layout, tied, nccl});
   };
   add(2, 1, 0, true, Recompute::kNone, 1);
   add(2, 1, 1, true, Recompute::kNone, 2);
@@ -81,6 +66,17 @@ std::vector<Case> cases() {
   add(1, 1, 0, true, Recompute::kFull, 1);
   add(1, 2, 0, false, Recompute::kNone, 1);
   add(2, 2, 1, false, Recompute::kNone, 1);
+  add(1, 1, 0, true, Recompute::kNone, 1, 2);
+  add(1, 1, 0, false, Recompute::kFull, 2, 4);
+  add(2, 1, 1, true, Recompute::kNone, 1, 2);
+  add(1, 2, 0, true, Recompute::kNone, 1);
+  add(1, 4, 0, true, Recompute::kFull, 1);
+  add(2, 2, 0, true, Recompute::kNone, 1);
+  add(2, 2, 1, true, Recompute::kNone, 1);
+  add(1, 2, 0, true, Recompute::kNone, 2, 2);
+  add(2, 2, 1, true, Recompute::kNone, 1, 2);
+  add(2, 2, 1, true, Recompute::kNone, 1, 2, true);
+  add(1, 4, 0, true, Recompute::kNone, 1, 1, true);
   return all;
 }
 
@@ -92,7 +88,7 @@ TEST_P(Gpt2Layout, MatchesOneRank) {
   const Plan plan = gpt2_plan(GetParam().layout, GetParam().tied);
   ASSERT_EQ(why_not(cpu_capabilities(), plan.model, plan.layout), std::nullopt);
   const std::vector<RankResult> reference = run_as_threads(reference_plan(plan), kSteps);
-  const std::vector<RankResult> ranks = run_as_threads(plan, kSteps);
+  const std::vector<RankResult> ranks = run_as_threads(plan, kSteps, {.nccl = GetParam().nccl});
   const WholeTensors gradients = assembled(ranks, &RankResult::gradients);
   EXPECT_EQ(gradients.size(), parameters(plan.model).size());
   const WholeTensors expected = assembled(reference, &RankResult::gradients);
@@ -112,7 +108,7 @@ TEST_P(Gpt2Layout, MatchesOneRank) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Gpt2, Gpt2Layout, testing::ValuesIn(cases()), [](const testing::TestParamInfo<Case>& one) {
-  return test_name(one.param.layout) + (one.param.tied ? "_tied" : "");
+  return test_name(one.param.layout) + (one.param.tied ? "_tied" : "") + (one.param.nccl ? "_nccl" : "");
 });
 
 // Every parameter tensor, along a random direction: (loss(w + e d) - loss(w - e d)) / 2 e = gradient . d. The losses
@@ -170,15 +166,78 @@ TEST(Gpt2Bf16, FollowsFp32) {
   EXPECT_EQ(bf16[0].allocated.value(), bf16[0].planned_bytes.value());
 }
 
-TEST(Gpt2Capabilities, RefuseTensorParallelismByName) {
+// The files hold query, key and value as one tensor: each rank has its heads of all three.
+TEST(Gpt2Capabilities, TakeEveryDegreeButOtherFamilies) {
   Layout layout;
-  layout.tensor = 2;
-  const auto refused = why_not(cpu_capabilities(), gpt2_model(true), layout);
-  ASSERT_TRUE(refused.has_value());
-  EXPECT_NE(refused->detail.find("tensor parallelism of query, key and value"), std::string::npos) << refused->detail;
-  ModelSpec bloom = gpt2_model(true);
+  layout.tensor = layout.pipeline = layout.data = 2;
+  EXPECT_EQ(why_not(cpu_capabilities(), small_gpt2(true), layout), std::nullopt);
+  ModelSpec bloom = small_gpt2(true);
   bloom.family = ModelFamily::kBloom;
   EXPECT_TRUE(why_not(cpu_capabilities(), bloom, Layout{}).has_value());
+}
+
+// 4 heads of 16 over 2 ranks: the second has columns 32 to 64 of each of the three.
+TEST(Gpt2Slices, HoldTheSameHeadsOfQueryKeyAndValue) {
+  Layout layout;
+  layout.tensor = 2;
+  layout.accumulation = 8;
+  const Plan plan = gpt2_plan(layout, true);
+  const std::vector<RankResult> ranks = run_as_threads(plan, 0);
+  const WholeTensors one = assembled(run_as_threads(reference_plan(plan), 0), &RankResult::parameters);
+  int seen = 0;
+  for (const TensorSlice& slice : ranks[1].parameters) {
+    if (slice.parameter.kind != ParameterKind::kQueryKeyValue || slice.parameter.part != ParameterPart::kWeight) {
+      continue;
+    }
+    ++seen;
+    const std::vector<float>& whole = one.at(slice.parameter.name).values;
+    ASSERT_EQ(slice.values.size(), 64U * 96U);
+    for (std::size_t row = 0; row < 64; ++row) {
+      for (std::size_t part = 0; part < 3; ++part) {
+        for (std::size_t column = 0; column < 32; ++column) {
+          ASSERT_EQ(slice.values[row * 96 + part * 32 + column], whole[row * 192 + part * 64 + 32 + column]);
+        }
+      }
+    }
+  }
+  EXPECT_EQ(seen, 4);
+}
+
+// Byte for byte, from equal weights: what a rank writes of the stacked tensor lands where one rank would put it, and a
+// table that two stages hold is written once.
+TEST(Gpt2SavedModel, IsTheSameFileUnderEveryLayout) {
+  const auto saved = [](int tensor, int pipeline, int data) {
+    const TemporaryFolder folder;
+    Layout layout;
+    layout.tensor = tensor;
+    layout.pipeline = pipeline;
+    layout.data = data;
+    layout.zero_stage = data > 1 ? 1 : 0;
+    layout.accumulation = 8 / data;
+    run_as_threads(gpt2_plan(layout, true), 0, {.save_to = folder.path()});
+    return read_text_file(folder.path() / "model.safetensors");
+  };
+  const std::string one = saved(1, 1, 1);
+  EXPECT_TRUE(saved(2, 1, 1) == one);
+  EXPECT_TRUE(saved(4, 1, 1) == one);
+  EXPECT_TRUE(saved(1, 4, 1) == one);
+  EXPECT_TRUE(saved(2, 2, 2) == one);
+}
+
+// Replicas of a tied table at both ends start equal and get equal gradients, so that they never differ in a bit.
+TEST(Gpt2TiedAcrossStages, HasOneTableToTheLastBit) {
+  for (const int zero : {0, 1}) {
+    Layout layout;
+    layout.tensor = 2;
+    layout.pipeline = 2;
+    layout.data = 2;
+    layout.zero_stage = zero;
+    layout.accumulation = 4;
+    const std::vector<RankResult> ranks = run_as_threads(gpt2_plan(layout, true), kSteps);
+    for (const auto& [name, tensor] : assembled(ranks, &RankResult::parameters)) {
+      EXPECT_TRUE(tensor.complete && tensor.replicas_agree) << name << " with ZeRO " << zero;
+    }
+  }
 }
 
 }  // namespace trainyard::executor

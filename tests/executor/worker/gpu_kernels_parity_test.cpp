@@ -76,6 +76,27 @@ TEST(GpuKernels, TensorParallelRanksWithSlicedVocabulary) {
   expect_same_step(short_plan(layout), emulated(), 1e-5, 1e-5);
 }
 
+// The CPU multiplies in fp32 where tf32 is asked for: the same program, memory and bits.
+TEST(GpuKernels, AStepInTf32IsThatInFp32OnTheCpu) {
+  Plan plan = short_plan({});
+  const std::vector<RankResult> fp32 = run_as_threads(plan, 3);
+  plan.layout.compute_type = DataType::kTf32;
+  const std::vector<RankResult> tf32 = run_as_threads(plan, 3);
+  EXPECT_TRUE(compare(gradients(tf32), gradients(fp32)).bitwise_equal);
+  EXPECT_EQ(tf32[0].losses, fp32[0].losses);
+  EXPECT_EQ(tf32[0].allocated, fp32[0].allocated);
+  expect_same_step(plan, emulated(), 1e-5, 1e-5);
+}
+
+TEST(CudaKernels, AStepInTf32IsTheCpusInFp32) {
+  if (const CudaStatus status = cuda_status(); !status.problem.empty()) {
+    GTEST_SKIP() << status.problem;
+  }
+  Layout layout;
+  layout.compute_type = DataType::kTf32;
+  expect_same_step(plan_of(layout), on_gpu(), 1e-2, 1e-3);
+}
+
 TEST(CudaKernels, AStepInFp32IsTheCpus) {
   if (const CudaStatus status = cuda_status(); !status.problem.empty()) {
     GTEST_SKIP() << status.problem;

@@ -59,6 +59,26 @@ Plan small_plan(const Layout& layout, OptimizerKind optimizer) {
   return plan;
 }
 
+ModelSpec small_gpt2(bool tied) {
+  ModelSpec model;
+  model.name = "small-gpt2";
+  model.family = ModelFamily::kGpt2;
+  model.layers = 4;
+  model.hidden = 64;
+  model.feed_forward = 256;
+  model.heads = model.key_value_heads = 4;
+  model.head_size = 16;
+  model.vocabulary = 259;
+  model.positions = 48;  // more than the sequences have
+  model.normalization = Normalization::kLayer;
+  model.activation = Activation::kGeluTanh;
+  model.gated_feed_forward = false;
+  model.position_encoding = PositionEncoding::kLearned;
+  model.query_key_value_bias = model.output_bias = model.feed_forward_bias = true;
+  model.tied_embeddings = tied;
+  return model;
+}
+
 Layout bf16_layout() {
   Layout layout;
   layout.compute_type = DataType::kBf16;

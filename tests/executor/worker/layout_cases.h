@@ -12,6 +12,9 @@ namespace trainyard::executor {
 // parallelism needs more key heads.
 Plan small_plan(const Layout& layout, OptimizerKind optimizer = OptimizerKind::kAdamW);
 
+// GPT-2 of the same size, 4 heads. Plans take the small plan's everything else.
+ModelSpec small_gpt2(bool tied);
+
 // One rank, a sequence at a time, with the model that `layout` gets.
 Plan reference_plan(const Plan& plan);
 

@@ -117,14 +117,19 @@ TEST_P(EveryLayout, MatchesOneRankWithSgd) {
 INSTANTIATE_TEST_SUITE_P(Parity, EveryLayout, testing::ValuesIn(all_layouts()),
                          [](const testing::TestParamInfo<Layout>& layout) { return test_name(layout.param); });
 
-// With tied embeddings the table gets gradients from both ends; over tensor and data parallelism.
+// With tied embeddings the table gets gradients from both ends, which two stages of a pipeline each hold a copy for.
 TEST(TiedEmbeddings, MatchOneRank) {
-  for (const int tensor : {1, 2}) {
+  struct Degrees {
+    int tensor, pipeline, data;
+  };
+  for (const Degrees& degrees : {Degrees{1, 1, 2}, Degrees{2, 1, 2}, Degrees{1, 2, 1}, Degrees{1, 4, 1},
+                                 Degrees{1, 3, 1}, Degrees{2, 2, 1}, Degrees{1, 2, 2}, Degrees{2, 2, 2}}) {
     Layout layout;
-    layout.tensor = tensor;
-    layout.data = 2;
-    layout.zero_stage = 1;
-    layout.accumulation = 4;
+    layout.tensor = degrees.tensor;
+    layout.pipeline = degrees.pipeline;
+    layout.data = degrees.data;
+    layout.zero_stage = degrees.data > 1 ? 1 : 0;
+    layout.accumulation = 8 / degrees.data;
     Plan plan = small_plan(layout);
     plan.model.tied_embeddings = true;
     const std::vector<RankResult> reference = run_as_threads(reference_plan(plan), kSteps);

@@ -74,6 +74,7 @@ RankResult train(Worker& worker, std::int64_t steps, const std::vector<std::uint
       result.gradients = worker.gradients();
     }
   }
+  result.replays = worker.replays();
   result.parameters = worker.parameters();
   result.evaluation = worker.evaluate(training_tokens(text, plan, 0, data));
   return result;
@@ -114,7 +115,7 @@ std::vector<RankResult> run_as_threads(const Plan& plan, std::int64_t steps, con
                          : make_gloo_communicator(*device, store, Rank(rank), ranks, {});
         job.add(communicator.get());
         try {
-          Worker worker(plan, *device, *communicator, {.fault = options.fault});
+          Worker worker(plan, *device, *communicator, {.fault = options.fault, .captures = options.captures});
           results[static_cast<std::size_t>(rank)] = train(worker, steps, text);
           if (options.save_to) {
             save_model(worker, *communicator, *options.save_to);
@@ -135,6 +136,13 @@ std::vector<RankResult> run_as_threads(const Plan& plan, std::int64_t steps, con
   job.rethrow();
   const std::vector<std::string> broken = violations(*nccl);
   check(broken.empty(), broken.empty() ? "" : broken.front());
+  if (options.nccl && ranks > 1) {
+    // All that a program sends lies in registered memory; a barrier's word doesn't, in and out.
+    constexpr std::int64_t kMostBarriers = 8;
+    const RegisteredTraffic traffic = registered_traffic(*nccl);
+    check(traffic.registered > 0 && traffic.others <= kMostBarriers * 16 * ranks,
+          "a program's messages are registered");
+  }
   return results;
 }
 

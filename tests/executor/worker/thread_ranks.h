@@ -25,6 +25,7 @@ struct RankResult {
   Volumes planned;
   ByteCount allocated;
   ByteCount planned_bytes;
+  bool replays = false;   // the repeated part of a step was captured
   double evaluation = 0;  // mean loss of step 0's tokens after the last step
 };
 
@@ -36,6 +37,7 @@ struct ThreadRunOptions {
   int threads_per_rank = 1;
   std::optional<std::filesystem::path> save_to;  // the model after the last step
   bool nccl = false;                             // NCCL's communicator over a fake NCCL, instead of Gloo's
+  bool captures = false;                         // what every step repeats is captured once
   // Another device than the CPU's, to which its options go as far as it has them.
   std::function<std::unique_ptr<Device>(CpuDeviceOptions)> make_device = make_cpu_device;
 };

@@ -41,6 +41,19 @@ class EmulatedStreams : public Device {
   void host_function(Stream stream, std::function<void()> function) override {
     cpu_->host_function(stream, std::move(function));
   }
+  std::unique_ptr<CapturedWork> capture(const std::function<void()>& calls) override {
+    const std::int64_t before = flops_;
+    auto work = std::make_unique<Captured>();
+    work->calls = cpu_->capture(calls);
+    work->flops = flops_ - before;
+    flops_ = before;  // nothing has run yet
+    return work;
+  }
+  void enqueue(const CapturedWork& work) override {
+    const auto& captured = dynamic_cast<const Captured&>(work);
+    cpu_->enqueue(*captured.calls);
+    flops_ += captured.flops;
+  }
   void begin_range(const char* name) override { cpu_->begin_range(name); }
   void end_range() override { cpu_->end_range(); }
   DeviceCounters counters() const override {
@@ -65,6 +78,10 @@ class EmulatedStreams : public Device {
   void count(FlopCount flops, std::int64_t) { flops_ += flops.value(); }
 
  private:
+  struct Captured : CapturedWork {
+    std::unique_ptr<CapturedWork> calls;
+    std::int64_t flops = 0;  // that kernels count when they are launched
+  };
   HostMemory scratch_;
   std::array<std::unique_ptr<Emulator>, kStreams> emulators_;
   std::atomic<std::int64_t> flops_{0};

@@ -1,0 +1,105 @@
+// Steps whose repeated part is captured once and enqueued as a whole (Device::capture: a CUDA graph on a GPU) against
+// steps whose every call is made: the same to the last bit, whatever part of a layout's step can be kept.
+#include <gtest/gtest.h>
+
+#include "executor/device/cuda_module.h"
+#include "executor/worker/interpreter.h"
+#include "tests/executor/device/cuda/emulated_device.h"
+#include "tests/executor/worker/layout_cases.h"
+#include "tests/executor/worker/tensor_comparison.h"
+#include "tests/executor/worker/thread_ranks.h"
+
+namespace trainyard::executor {
+
+namespace {
+
+WholeTensors final_parameters(const std::vector<RankResult>& ranks) {
+  std::vector<const std::vector<TensorSlice>*> slices;
+  for (const RankResult& rank : ranks) {
+    slices.push_back(&rank.parameters);
+  }
+  return assemble(slices);
+}
+
+void expect_same_with_capture(const Plan& plan, std::int64_t steps, ThreadRunOptions options = {}) {
+  const std::vector<RankResult> plain = run_as_threads(plan, steps, options);
+  options.captures = true;
+  const std::vector<RankResult> captured = run_as_threads(plan, steps, options);
+  EXPECT_TRUE(compare(final_parameters(captured), final_parameters(plain)).bitwise_equal);
+  for (std::size_t rank = 0; rank < plain.size(); ++rank) {
+    EXPECT_EQ(captured[rank].losses, plain[rank].losses);
+    EXPECT_EQ(captured[rank].gradient_norms, plain[rank].gradient_norms);
+    EXPECT_EQ(captured[rank].evaluation, plain[rank].evaluation);
+    for (std::size_t step = 0; step < plain[rank].counted.size(); ++step) {
+      EXPECT_EQ(captured[rank].counted[step], plain[rank].planned) << "step " << step;
+    }
+    EXPECT_FALSE(plain[rank].replays);
+    EXPECT_TRUE(captured[rank].replays);
+  }
+}
+
+Layout layout_of(int data, int zero, DataType type = DataType::kFp32) {
+  Layout layout = type == DataType::kBf16 ? bf16_layout() : Layout();
+  layout.data = data;
+  layout.zero_stage = zero;
+  layout.accumulation = 8 / data;
+  layout.bucket_bytes = ByteCount(1);
+  return layout;
+}
+
+}  // namespace
+
+TEST(CapturedSteps, AreThePlainOnesToTheLastBit) {
+  expect_same_with_capture(small_plan(layout_of(1, 0)), 5);
+  expect_same_with_capture(small_plan(layout_of(1, 0, DataType::kBf16), OptimizerKind::kSgd), 5);
+  expect_same_with_capture(small_plan(layout_of(2, 1)), 5);  // until the first bucket is reduced
+  Plan gpt2 = small_plan(layout_of(1, 0));
+  gpt2.model = small_gpt2(true);
+  expect_same_with_capture(gpt2, 4);
+}
+
+TEST(CapturedSteps, OfTheGpusKernelsToo) {
+  Plan plan = small_plan(layout_of(1, 0));
+  plan.layout.accumulation = 2;
+  plan.training.global_batch = 2;
+  ThreadRunOptions options;
+  options.make_device = [](CpuDeviceOptions cpu) { return make_emulated_device(std::move(cpu)); };
+  expect_same_with_capture(plan, 3, options);
+}
+
+TEST(CapturedSteps, OnAGpu) {
+  if (const CudaStatus status = cuda_status(); !status.problem.empty()) {
+    GTEST_SKIP() << status.problem;
+  }
+  ThreadRunOptions options;
+  options.make_device = [](CpuDeviceOptions cpu) {
+    return make_cuda_device({.ordinal = 0, .on_failure = std::move(cpu.on_failure)});
+  };
+  expect_same_with_capture(small_plan(layout_of(1, 0)), 5, options);
+  expect_same_with_capture(small_plan(layout_of(1, 0, DataType::kBf16)), 5, options);
+}
+
+// The part ends where a communicator, which follows each of its operations, or the update, which has the step's
+// learning rate, begins.
+TEST(CapturedSteps, EndBeforeTheFirstCommunicationOrTheUpdate) {
+  const auto repeated = [](const Layout& layout) {
+    const Plan plan = small_plan(layout);
+    const Program program = compile(plan);
+    const Role& role = program.role_of(Rank(0));
+    const std::size_t part = repeated_part(role);
+    for (std::size_t i = 0; i < part; ++i) {
+      EXPECT_FALSE(role.instructions[i].communication.has_value());
+      EXPECT_NE(role.instructions[i].kind, InstructionKind::kOptimizer);
+    }
+    return std::pair(part, role.instructions.size());
+  };
+  const auto [alone, all_alone] = repeated(layout_of(1, 0));
+  EXPECT_EQ(all_alone - alone, 6U);  // updates: of 4 layers, the table, the head with the final norm
+  Layout tensor = layout_of(1, 0);
+  tensor.tensor = 2;
+  EXPECT_EQ(repeated(tensor).first, 0U);  // the embedding's sum comes at once: what is before it isn't worth it
+  const auto [data, all_data] = repeated(layout_of(2, 0));
+  EXPECT_GT(data, 3 * all_data / 4);
+}
+
+}  // namespace trainyard::executor
