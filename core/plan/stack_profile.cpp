@@ -62,6 +62,7 @@ StackProfile parse_stack_profile(const std::string& text, const std::string& whe
   profile.sliced_transfer = reader.boolean("sliced_transfer");
   profile.post_validation = reader.boolean("post_validation");
   profile.fused_accumulation = reader.boolean("fused_accumulation");
+  profile.early_stop = reader.optional_boolean("early_stop").value_or(false);
   profile.band_fitted = reader.number("band_fitted", 0.0, 2.0);
   profile.band = reader.number("band", 0.0, 2.0);
   profile.band_anchored = reader.number("band_anchored", 0.0, 2.0);
@@ -90,6 +91,9 @@ std::string stack_profile_text(const StackProfile& profile) {
   root["sliced_transfer"] = profile.sliced_transfer;
   root["post_validation"] = profile.post_validation;
   root["fused_accumulation"] = profile.fused_accumulation;
+  if (profile.early_stop) {
+    root["early_stop"] = true;
+  }
   root["band_fitted"] = rounded(profile.band_fitted);
   root["band"] = rounded(profile.band);
   root["band_anchored"] = rounded(profile.band_anchored);

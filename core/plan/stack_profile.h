@@ -55,6 +55,7 @@ struct StackProfile {
   // Zero-bubble schedules: the next step starts before the gradient norm is known and is undone where it was bad.
   bool post_validation = false;
   bool fused_accumulation = true;  // products of gradients add to what is there; not so, a kernel after them does
+  bool early_stop = false;  // full recomputation ends with the last tensor that backward needs: PyTorch's from 2.1 on
   // Half-widths of the log of step time that 4 of 5 measurements stay inside: of the groups (a model on a machine) that
   // the constants were fitted on, of other ones, and once one run has set the scale.
   double band_fitted = 0.06;

@@ -6,7 +6,7 @@ namespace trainyard::simulator {
 
 namespace {
 
-constexpr double kBackwardProducts = 2.5;
+constexpr double kFlashBackward = 2.5 * 1.2;  // work, over the lower rate
 constexpr double kScoreBytesForward = 13.0;
 constexpr double kScoreBytesBackward = 18.0;
 
@@ -24,7 +24,7 @@ Seconds attention_forward_time(const AttentionShape& shape, const AttentionRate&
 }
 
 Seconds attention_backward_time(const AttentionShape& shape, const AttentionRate& rate) {
-  return rate.kernel != AttentionKernel::kUnfused ? kBackwardProducts * (shape.flops() / rate.flash)
+  return rate.kernel != AttentionKernel::kUnfused ? kFlashBackward * (shape.flops() / rate.flash)
                                                   : unfused(shape, rate, 2.0, kScoreBytesBackward);
 }
 
@@ -34,15 +34,15 @@ double flash_share(AttentionKernel kernel, std::string_view generation) {
   switch (kernel) {
     case AttentionKernel::kUnfused:
     case AttentionKernel::kFlash1:
-      return older ? 0.28 : hopper ? 0.16 : 0.08;
+      return older ? 0.32 : hopper ? 0.18 : 0.09;
     case AttentionKernel::kFlash2:
-      return older ? 0.42 : hopper ? 0.27 : 0.14;
+      return older ? 0.48 : hopper ? 0.31 : 0.16;
     case AttentionKernel::kFlash3:
-      return older ? 0.42 : hopper ? 0.42 : 0.2;
+      return older ? 0.48 : hopper ? 0.48 : 0.23;
     case AttentionKernel::kCudnn:
-      return 0.42;
+      return 0.48;
   }
-  return 0.42;
+  return 0.48;
 }
 
 double kept_keys(double tokens, double window) {

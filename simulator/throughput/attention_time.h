@@ -1,10 +1,10 @@
 // The time of attention's scores, softmax and values, one layer, one micro-batch.
 //
-//   flash     2 b s kept (a/tp) (d_qk + d_v) / cp / (P e_a);  backward x 2.5: scores again, and four products for two
-//             kept = s/2 causal, w (1 - w/2s) with a window of w < s
-//   unfused   both products over the whole square at 0.4 of what large products reach, and 13 bytes a score through
+//   flash     2 b s kept (a/tp) (d_qk + d_v) / cp / (P e_a);  backward x 3: scores again, and four products for two,
+//             2.5 times the work at 5/6 of the rate;  kept = s/2 causal, w (1 - w/2s) with a window of w < s
+//   unfused   both products over the whole square at 0.44 of what large products reach, and 13 bytes a score through
 //             memory forward, 18 backward (scores, mask, softmax, dropout in 16 bits); backward's products x 2
-// Source: Dao et al. 2022 and 2023 (2.5); byte counts: Megatron's kernels, docs/cost_model.md.
+// Source: Dao et al. 2022 and 2023 (2.5; kernels' rates); byte counts: Megatron's kernels, docs/cost_model.md.
 #pragma once
 
 #include <string_view>

@@ -10,7 +10,7 @@ namespace trainyard::simulator {
 namespace {
 
 constexpr double kActivationBytes = 2.0;
-constexpr double kFloorPower = 6.0;
+constexpr double kFloorPower = 4.0;
 constexpr double kHostPerDoubling = 0.15;  // of tensor parallelism: more launches and waits of collectives
 constexpr double kBackwardLaunches = 2.0;
 constexpr double kExpertLaunches = 4.5;  // a layer with experts launches more: routing, permutation, groups
@@ -34,8 +34,8 @@ Seconds with_floor(Seconds gpu, Seconds host) {
     return max(gpu, host);
   }
   const double ratio = host / gpu;
-  if (ratio < 0.3) {
-    return gpu;  // 0.3^6 / 6: a ten-thousandth
+  if (ratio < 0.1) {
+    return gpu;  // 0.1^4 / 4: a forty-thousandth
   }
   return gpu * std::pow(1.0 + std::pow(ratio, kFloorPower), 1.0 / kFloorPower);
 }
@@ -209,6 +209,14 @@ void LayerPricer::add_tensor(Passes& passes, double blocks) const {
   passes.input[at(StepLoss::kTensor)] += blocks * exposed * spent;
 }
 
+// The last product of a dense layer, whose result nothing in backward needs, and the reduction behind it: a fourth of
+// the tensor-parallel communication in slices, half of it in all-reduces.
+Seconds LayerPricer::last_product(const Passes& passes) const {
+  const GemmShape last{tokens_, real(model_.hidden), real(model_.feed_forward) / tensor_};
+  const double reduction = layout_.sequence_parallel ? 0.25 : 0.5;
+  return gemm_time(last, rates_.linear) + reduction * passes.forward[at(StepLoss::kTensor)];
+}
+
 LayerTime LayerPricer::finished(const Passes& passes, bool repeated) const {
   const Seconds host = passes.launches * rates_.host * (1.0 + kHostPerDoubling * std::log2(std::max(1.0, tensor_)));
   LayerTime time;
@@ -220,7 +228,7 @@ LayerTime LayerPricer::finished(const Passes& passes, bool repeated) const {
   time.input = input + backward - (input + weight);
   time.weight = weight;
   if (repeated) {
-    time.again = time.forward / layout_.recompute_every;
+    time.again = (time.forward - min(passes.skipped, 0.5 * time.forward)) / layout_.recompute_every;
   } else {
     time.again = passes.again_extra;
   }
@@ -243,6 +251,7 @@ LayerTime LayerPricer::layer(LayerKind kind) const {
     add_feed_forward(passes, real(model_.feed_forward));
     add_elementwise(passes, real(model_.feed_forward));
     add_tensor(passes, 2.0);
+    passes.skipped = rates_.early_stop ? last_product(passes) : Seconds();
   }
   return finished(passes, layout_.recompute == Recompute::kFull);
 }

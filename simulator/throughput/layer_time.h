@@ -2,7 +2,8 @@
 //
 //   forward   products, attention, elementwise, tensor-, context- and expert-parallel communication left over
 //   input     backward to the layer's input      weight   backward to its weights (two products for each forward one)
-//   again     what recomputation repeats: the forward, its communication included; selective: unfused attention alone
+//   again     what recomputation repeats: the forward, its communication included; selective: unfused attention alone;
+//             PyTorch's own stops early: without a dense layer's last product
 // A pass is never quicker than its host launches kernels; the floor is smooth: (gpu^p + host^p)^(1/p).
 // Parts are of StepLoss; kIdeal is model FLOPs at the peak, everything else what comes on top.
 #pragma once
@@ -50,6 +51,7 @@ class LayerPricer {
     StepLosses input{};
     StepLosses weight{};
     Seconds again_extra;    // selective recomputation
+    Seconds skipped;        // of the forward, by full recomputation
     double launches = 1.0;  // of the host, in layers' worth
   };
   struct Gemm {
@@ -67,6 +69,7 @@ class LayerPricer {
   void add_elementwise(Passes& passes, double feed_forward) const;
   void add_tensor(Passes& passes, double blocks) const;
   void add_context(Passes& passes, Seconds attention_forward, Seconds attention_backward) const;
+  Seconds last_product(const Passes& passes) const;
   LayerTime finished(const Passes& passes, bool repeated) const;
   Seconds collective(CollectiveOp op, double bytes, const GroupShape& group) const;
   double share_kv() const;

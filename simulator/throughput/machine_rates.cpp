@@ -10,10 +10,11 @@ namespace trainyard::simulator {
 namespace {
 
 // Not fitted per stack: what BLOOM's hidden size of 14400 on 8 ranks (1800) loses, rows of docs/cost_model.md.
-constexpr double kMisaligned = 0.35;
+constexpr double kMisaligned = 0.6;
 // PCIe 4.0 x16 as copies reach it, where the accelerator's file says nothing.
 constexpr BytesPerSecond kHostLink = from_si<BytesPerSecond>(25e9);
-constexpr double kBatchedShare = 0.4;  // of large products' rate, by products of head size (unfused attention)
+constexpr double kBatchedShare = 0.44;  // of large products' rate, by products of head size (unfused attention)
+constexpr double kScoreMemory = 1.1;    // scores stream better than norms and activations
 
 std::optional<FlopsPerSecond> stated_peak(const Accelerator& accelerator, DataType type) {
   for (const auto& [known, peak] : accelerator.dense_peak) {
@@ -46,7 +47,7 @@ bool narrow(DataType type) { return type == DataType::kFp8 || type == DataType::
 
 double sustained_share(const Accelerator& accelerator) {
   constexpr double kReference = 312e12 / 400.0;
-  constexpr double kExponent = -1.0 / 3.0;
+  constexpr double kExponent = -0.45;
   const std::string_view generation = generation_of(accelerator);
   const double usual = generation == "blackwell" ? 1100.0 : generation == "hopper" ? 700.0 : 400.0;
   const double watts = accelerator.power_w ? accelerator.power_w->value : usual;
@@ -112,7 +113,7 @@ MachineRates machine_rates(const Machine& machine, DataType compute_type) {
                      flash_share(stack.attention, generation_of(accelerator)) * constant(StackConstant::kAttention) *
                          peak_of(accelerator, wide_type),
                      kBatchedShare * rates.wide.reached * constant(StackConstant::kAttention),
-                     rates.memory * constant(StackConstant::kAttention)};
+                     kScoreMemory * rates.memory * constant(StackConstant::kAttention)};
   rates.host_link = accelerator.host_link_bandwidth ? accelerator.host_link_bandwidth->value : kHostLink;
   rates.host = from_si<Seconds>(constant(StackConstant::kHost));
   rates.communication = constant(StackConstant::kCommunication);
@@ -120,6 +121,7 @@ MachineRates machine_rates(const Machine& machine, DataType compute_type) {
   rates.overlap = constant(StackConstant::kOverlap);
   rates.token_bytes = constant(StackConstant::kTokenBytes);
   rates.fused = stack.fused;
+  rates.early_stop = stack.early_stop;
   rates.sliced_transfer = stack.sliced_transfer;
   rates.post_validation = stack.post_validation;
   rates.fused_accumulation = stack.fused_accumulation;

@@ -27,11 +27,12 @@ struct MachineRates {
   bool sliced_transfer = true;
   bool post_validation = false;
   bool fused_accumulation = true;
+  bool early_stop = false;
 };
 
 // Tensor cores at their peak draw more than the power limit; clocks give. Peak / power^... of a GPU against A100's:
-//   share = min(1, ((P/W) / (312 TFLOP/s / 400 W))^-1/3)       P dense 16-bit peak, W power limit
-// A100 1, H100 SXM .82, GB300 .76, GB200 .72, B200 .70. Unknown power: by the generation's usual.
+//   share = min(1, ((P/W) / (312 TFLOP/s / 400 W))^-0.45)      P dense 16-bit peak, W power limit
+// A100 1, H100 SXM .77, GB300 .69, GB200 .64, B200 .62. Unknown power: by the generation's usual.
 // Source: fit to published steps (A100, H100, B200, GB200, GB300), docs/cost_model.md.
 double sustained_share(const Accelerator& accelerator);
 

@@ -84,7 +84,7 @@ std::vector<MemoryScore> score_memory(const std::vector<ThroughputCase>& cases) 
   std::vector<MemoryScore> scores;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const ThroughputCase& row = cases[i];
-    if (row.reason.empty() && !row.layouts.empty() && !exclusions.contains(row.run.id)) {
+    if (row.reason.empty() && !row.layouts.empty() && !exclusions.rows.contains(row.run.id)) {
       scores.push_back(score(row));
       scores.back().row = i;
     }

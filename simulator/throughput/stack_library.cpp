@@ -76,7 +76,9 @@ const StackProfile* nearest_release(const StackLibrary& library, const Throughpu
 
 }  // namespace
 
-std::string stack_name(const ThroughputCase& row) { return software_name(row) + "-" + row.software.generation; }
+std::string stack_name(const ThroughputCase& row) {
+  return (row.apart ? row.run.group : software_name(row)) + "-" + row.software.generation;
+}
 
 std::string family_of(const SoftwareWords& software) {
   return software.generation + (software.fused ? "-fused" : "-eager");
@@ -113,6 +115,7 @@ void take_habits(const SoftwareWords& software, StackProfile& profile) {
   profile.sliced_transfer = software.sliced_transfer;
   profile.post_validation = software.post_validation;
   profile.fused_accumulation = software.fused_accumulation;
+  profile.early_stop = software.early_stop;
 }
 
 ChosenStack choose_stack(const StackLibrary& library, const ThroughputCase& row) {

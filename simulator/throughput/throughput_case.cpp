@@ -112,15 +112,17 @@ SoftwareWords software_of(const PublishedRun& run, const std::string& generation
   SoftwareWords software;
   software.generation = generation;
   software.year = run.year;
-  software.kind = contains(words, "maxtext") || contains(words, "jax")          ? "xla"
-                  : contains(words, "llmc") || contains(words, "llm.c")         ? "llm.c"
-                  : contains(words, "foundry") || contains(words, "torchtitan") ? "fsdp"
-                                                                                : "megatron";
+  software.kind = contains(words, "maxtext") || contains(words, "jax")  ? "xla"
+                  : contains(words, "llmc") || contains(words, "llm.c") ? "llm.c"
+                  : contains(words, "nanotron")                         ? "nanotron"
+                  : contains(words, "foundry") || contains(words, "torchtitan") || contains(words, "automodel")
+                      ? "fsdp"
+                      : "megatron";
   const bool old = run.year > 0 && run.year <= 2023 && software.kind == "megatron";
   const bool unfused = contains(kernel, "no flash") || contains(kernel, "pre-flash") ||
                        contains(kernel, "fused softmax") || (kernel.empty() && old);
   software.attention = unfused ? AttentionKernel::kUnfused : flash_of(words, kernel, run.year);
-  const bool eager = contains(words, "foundry") || contains(words, "fsdp paper") ||
+  const bool eager = contains(words, "foundry") || contains(words, "fsdp paper") || software.kind == "nanotron" ||
                      (contains(words, "torchtitan") && !contains(words, "compile"));
   software.fused = !unfused && !eager;
   software.sliced_transfer = !contains(words, "deepspeed") && !contains(words, "bloom") && !contains(words, "vtrain");
@@ -128,6 +130,7 @@ SoftwareWords software_of(const PublishedRun& run, const std::string& generation
   // Megatron-LM from early 2022 on; DeepSpeed and autograd add in a kernel of their own.
   software.fused_accumulation =
       software.fused || (software.kind == "megatron" && software.sliced_transfer && run.year >= 2022);
+  software.early_stop = software.kind == "fsdp";
   return software;
 }
 
@@ -178,9 +181,13 @@ std::optional<double> measured_rate(const PublishedRun& run, const ThroughputCas
 void fill_measured(const PublishedRun& run, const ThroughputExclusions& exclusions, ThroughputCase& made) {
   const std::optional<double> rate = measured_rate(run, made);
   made.tokens_per_s_per_gpu = rate.value_or(0.0);
-  if (const auto found = exclusions.find(run.id); found != exclusions.end()) {
+  if (const auto found = exclusions.rows.find(run.id); found != exclusions.rows.end()) {
     made.flags.push_back("excluded: " + found->second);
     made.excluded = true;
+  }
+  if (const auto found = exclusions.apart.find(run.group); found != exclusions.apart.end()) {
+    made.flags.push_back("doubtful: " + found->second);
+    made.apart = true;
   }
   if (!run.score_ready) {
     made.flags.emplace_back("not_score_ready");
@@ -240,7 +247,13 @@ ThroughputExclusions parse_throughput_exclusions(const std::string& text, const 
   root.for_each_object("rows", [&](ObjectReader& entry) {
     const std::string reason = entry.text("reason");
     for (const std::string& id : entry.texts("ids")) {
-      exclusions[id] = reason;
+      exclusions.rows[id] = reason;
+    }
+  });
+  root.for_each_object("apart", [&](ObjectReader& entry) {
+    const std::string reason = entry.text("reason");
+    for (const std::string& group : entry.texts("groups")) {
+      exclusions.apart[group] = reason;
     }
   });
   root.finish();

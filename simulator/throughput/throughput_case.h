@@ -2,7 +2,7 @@
 //
 // What a row leaves open is said in flags: an unstated micro-batch, interleaving or recomputation gives several
 // layouts, which are all priced. A row without enough says why in `reason`.
-//   flags     micro_batch_open, interleave_open, recompute_open, vocabulary_assumed, nic_assumed, excluded, ...
+//   flags     micro_batch_open, interleave_open, recompute_open, vocabulary_assumed, doubtful, excluded, ...
 // Software is told from the words of source and parallelism: its kind, generation of kernels, attention kernel.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace trainyard::simulator {
 
 // What kind of software: how a row's stack is looked up where its source is unknown.
 struct SoftwareWords {
-  std::string kind;        // "megatron", "fsdp", "xla", "llm.c"
+  std::string kind;        // "megatron", "fsdp", "nanotron", "xla", "llm.c"
   std::string generation;  // of the GPU
   int year = 0;
   AttentionKernel attention = AttentionKernel::kCudnn;
@@ -27,6 +27,7 @@ struct SoftwareWords {
   bool sliced_transfer = true;
   bool post_validation = false;
   bool fused_accumulation = true;
+  bool early_stop = false;
 };
 
 struct ThroughputCase {
@@ -38,6 +39,7 @@ struct ThroughputCase {
   double tokens_per_s_per_gpu = 0.0;  // measured
   std::vector<std::string> flags;
   bool excluded = false;  // from fits and summaries
+  bool apart = false;     // what it states is doubtful: its group has a profile of its own, which others don't borrow
   std::string reason;     // why it can't be priced; empty when it can
 
   bool moe() const { return workload.model.experts.has_value(); }
@@ -48,8 +50,10 @@ struct ThroughputCase {
   double step_s() const { return tokens_per_step() / tokens_per_s_per_gpu / static_cast<double>(run.gpus); }
 };
 
-// id -> why the row is kept out of fits and summaries.
-using ThroughputExclusions = std::map<std::string, std::string>;
+struct ThroughputExclusions {
+  std::map<std::string, std::string> rows;   // id -> why the row is kept out of fits and summaries
+  std::map<std::string, std::string> apart;  // group -> why its rows get a profile that no other row leans on
+};
 
 ThroughputExclusions parse_throughput_exclusions(const std::string& text, const std::string& where);
 ThroughputExclusions shipped_throughput_exclusions();  // models/published/throughput_exclusions.json

@@ -90,18 +90,23 @@ struct StackRows {
   std::vector<StackFitRow> rows;
   std::string family;
   StackProfile profile;
+  bool apart = false;  // leans on its family, which doesn't lean on it
 };
+
+// Rows of a source share its weight; those that stand apart are none of its.
+std::string counted_as(const ThroughputCase& row) { return row.apart ? row.run.group : row.run.source_key; }
 
 std::map<std::string, StackRows> by_stack(const std::vector<FitRow>& rows) {
   std::map<std::string, double> of_source;
   for (const FitRow& row : rows) {
-    of_source[row.row->run.source_key] += 1.0;
+    of_source[counted_as(*row.row)] += 1.0;
   }
   std::map<std::string, StackRows> stacks;
   for (const FitRow& row : rows) {
     StackRows& stack = stacks[row.stack];
     const SoftwareWords& software = row.row->software;
     stack.family = family_of(software);
+    stack.apart = row.row->apart;
     StackProfile& profile = stack.profile;
     profile.name = row.stack;
     profile.date = std::max(profile.date, std::to_string(software.year));
@@ -116,7 +121,7 @@ std::map<std::string, StackRows> by_stack(const std::vector<FitRow>& rows) {
     if (std::find(profile.sources.begin(), profile.sources.end(), source) == profile.sources.end()) {
       profile.sources.push_back(source);
     }
-    stack.rows.push_back({row.pricer.get(), row.row->step_s(), std::pow(of_source.at(source), -0.4)});
+    stack.rows.push_back({row.pricer.get(), row.row->step_s(), std::pow(of_source.at(counted_as(*row.row)), -0.4)});
   }
   return stacks;
 }
@@ -195,7 +200,7 @@ StackLibrary fit_stacks(const std::vector<FitRow>& rows, const StackLibrary* sta
     for (auto& [fused, mean] : means) {
       std::map<std::string, std::vector<StackLogs>> members;
       for (const auto& [name, stack] : stacks) {
-        if (stack.profile.fused == fused) {
+        if (stack.profile.fused == fused && !stack.apart) {
           members[stack.family].push_back(logs.at(name));
         }
       }

@@ -1,7 +1,6 @@
 // Predictions against the published training throughput beside the repository (../shared/reference/published), where it
-// is. Limits: what is asked of the model (4 % fitted, 7 % left out, Korthikanti 3 %; experts 8 and 13 %); where it
-// misses that (left out by source by 0.005 points, 90th percentile 15 %, anchored 4.5 %), what docs/cost_model.md
-// states, with a little room.
+// is. Limits: what docs/cost_model.md states, with a little room; stricter than what is asked of the model (4 % fitted,
+// 7 % left out, 90th percentile 15 %, Korthikanti 3 %; experts 8 and 13 %) but for anchoring on any one run (4.5 %).
 #include <gtest/gtest.h>
 
 #include "core/document/read_file.h"
@@ -29,9 +28,9 @@ class PublishedThroughput : public testing::Test {
 TEST_F(PublishedThroughput, ShippedProfilesAreWithinTheStatedErrors) {
   const ThroughputSummary summary = validate_throughput(cases_, shipped_stacks(), {}).summary;
   EXPECT_GE(summary.scored, 550);
-  EXPECT_LE(summary.by_source.at("dense"), 0.040);
+  EXPECT_LE(summary.by_source.at("dense"), 0.032);
   EXPECT_LE(summary.by_source.at("moe"), 0.080);
-  EXPECT_LE(summary.sources.at("korthikanti-t5").mean, 0.030);
+  EXPECT_LE(summary.sources.at("korthikanti-t5").mean, 0.020);
   EXPECT_GE(summary.kinds.at("dense").inside, 0.75);
   EXPECT_LE(summary.kinds.at("dense").inside, 0.85);
   EXPECT_GE(summary.kinds.at("moe").inside, 0.75);
@@ -41,12 +40,12 @@ TEST_F(PublishedThroughput, ShippedProfilesAreWithinTheStatedErrors) {
 
 TEST_F(PublishedThroughput, ASourceLeftOutIsStillPredicted) {
   const ThroughputSummary summary = validate_throughput(cases_, shipped_stacks(), {true, {}}).summary;
-  EXPECT_LE(summary.left_out.at("dense").by_source, 0.071);
-  EXPECT_LE(summary.left_out.at("dense").rows.mean, 0.090);
-  EXPECT_LE(summary.left_out.at("dense").rows.p90, 0.213);
-  EXPECT_LE(summary.left_out.at("dense").anchored, 0.054);
-  EXPECT_LE(summary.left_out.at("dense").typical, 0.050);
-  EXPECT_LE(summary.left_out.at("dense").scaled, 0.045);
+  EXPECT_LE(summary.left_out.at("dense").by_source, 0.064);
+  EXPECT_LE(summary.left_out.at("dense").rows.mean, 0.070);
+  EXPECT_LE(summary.left_out.at("dense").rows.p90, 0.150);
+  EXPECT_LE(summary.left_out.at("dense").anchored, 0.049);
+  EXPECT_LE(summary.left_out.at("dense").typical, 0.046);
+  EXPECT_LE(summary.left_out.at("dense").scaled, 0.041);
   EXPECT_LE(summary.left_out.at("moe").by_source, 0.13);
 }
 

@@ -15,6 +15,7 @@ StackProfile profile() {
   one.generation = "hopper";
   one.constants.fill(0.5);
   one.attention = AttentionKernel::kFlash3;
+  one.early_stop = true;
   one.groups = {"a/b"};
   one.provenance = "a test";
   return one;
@@ -25,6 +26,7 @@ TEST(StackProfileFile, RoundTrips) {
   EXPECT_EQ(stack_profile_text(read), stack_profile_text(profile()));
   EXPECT_EQ(read.attention, AttentionKernel::kFlash3);
   EXPECT_EQ(read.constants, profile().constants);
+  EXPECT_TRUE(read.early_stop);
 }
 
 TEST(StackProfileFile, ARateOfNothingIsRefused) {

@@ -7,11 +7,11 @@ namespace {
 
 AttentionShape shape() { return {1.0, 4096.0, 4096.0, 2048.0, 32.0, 128.0, 128.0}; }
 
-TEST(AttentionTime, FlashIsCausalFlopsOverItsRateAndTwoAndAHalfTimesThatBackward) {
-  // 2 x 4096 x 2048 x 32 x 256 = 137.4 GFLOP; at 100 TFLOP/s 1.374 ms.
+TEST(AttentionTime, FlashIsCausalFlopsOverItsRateAndThreeTimesThatBackward) {
+  // 2 x 4096 x 2048 x 32 x 256 = 137.4 GFLOP; at 100 TFLOP/s 1.374 ms. Backward: 2.5 times the work at 5/6 of the rate.
   const AttentionRate rate{AttentionKernel::kFlash2, 100_TFLOPS, 100_TFLOPS, from_si<BytesPerSecond>(1e12)};
   EXPECT_NEAR(attention_forward_time(shape(), rate).si() * 1e3, 1.374, 0.001);
-  EXPECT_NEAR(attention_backward_time(shape(), rate) / attention_forward_time(shape(), rate), 2.5, 1e-12);
+  EXPECT_NEAR(attention_backward_time(shape(), rate) / attention_forward_time(shape(), rate), 3.0, 1e-12);
 }
 
 TEST(AttentionTime, UnfusedWorksOnTheWholeSquareAndMovesItThroughMemory) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "simulator/throughput/gemm_time.h"
+#include "simulator/throughput/machine_rates.h"
 #include "simulator/throughput/throughput_fit.h"
 
 namespace trainyard::simulator {
@@ -107,6 +109,21 @@ TEST_F(StepModelPrice, FullRecomputationRepeatsTheForwardOfEachLayer) {
   one.recompute_every = 2;
   const StepPrice half = model(machine_.accelerator).price(one);
   EXPECT_NEAR(part(half, StepLoss::kRecompute) / part(full, StepLoss::kRecompute), 0.5, 1e-9);
+}
+
+TEST_F(StepModelPrice, RecomputationThatStopsEarlyLeavesOutEachLayersLastProduct) {
+  Layout one = layout(1, 1, 64, 8);
+  one.recompute = Recompute::kFull;
+  const StepPrice whole = model(machine_.accelerator).price(one);
+  stack_.early_stop = true;
+  const StepPrice early = model(machine_.accelerator).price(one);
+  // 8 micro-batches of 2,048 tokens in 32 layers: 4096 outputs of 16384 inputs each.
+  const MachineRates rates = machine_rates({machine_.accelerator, machine_.fabric, stack_}, DataType::kBf16);
+  const Seconds product = gemm_time({2048, 4096, 16384}, rates.linear);
+  EXPECT_NEAR((whole.step_time - early.step_time) / (8 * 32 * product), 1.0, 1e-9);
+  EXPECT_NEAR(
+      (whole.step_time - early.step_time) / (part(whole, StepLoss::kRecompute) - part(early, StepLoss::kRecompute)),
+      1.0, 1e-9);
 }
 
 TEST_F(StepModelPrice, GradientsOfATensorPairCrossTheNicsOfTheirNode) {

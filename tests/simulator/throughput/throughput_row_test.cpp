@@ -131,6 +131,29 @@ TEST(ThroughputRow, SpacesInAGpusNameDontMatter) {
   EXPECT_EQ(read(row()).machine.accelerator.name, "a100-sxm-80");
 }
 
+// Rows whose statements are doubtful are priced as stated, by a profile of their own; others of the source and the
+// family don't learn from them.
+TEST(ThroughputRow, DoubtfulGroupsStandApart) {
+  const ThroughputExclusions exclusions = parse_throughput_exclusions(
+      R"({"document": "throughput_exclusions", "schema": 1, "rows": [],
+          "apart": [{"groups": ["g"], "reason": "why"}]})",
+      "exclusions.json");
+  nlohmann::json other = row();
+  other["id"] = "other";
+  other["group"] = "h";
+  other["derived"]["iteration_time_s"] = 2.0;
+  const std::string text = nlohmann::json::array({row(), other}).dump();
+  const std::vector<ThroughputCase> cases = make_cases(parse_published_throughput(text, "rows.json"), exclusions);
+  EXPECT_EQ(cases[0].flags.back(), "doubtful: why");
+  EXPECT_EQ(stack_name(cases[0]), "g-ampere");
+  EXPECT_EQ(stack_name(cases[1]), "megatron-2022-ampere");
+  const std::vector<FitRow> rows = fit_rows(cases);
+  const StackLibrary both = fit_stacks(rows);
+  const StackLibrary without = fit_stacks({rows[1]});
+  EXPECT_EQ(both.families.at("ampere-eager").constants, without.families.at("ampere-eager").constants);
+  EXPECT_EQ(both.stacks.size(), 2U);
+}
+
 TEST(ThroughputRow, FilesWithoutRowsSaySo) {
   EXPECT_THROW(parse_published_throughput("[]", "rows.json"), Error);
   EXPECT_THROW(parse_published_throughput("[{}]", "rows.json"), Error);
