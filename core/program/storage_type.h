@@ -1,4 +1,5 @@
-// The type of what products in a compute type read and write: tf32 is a way to multiply numbers that are stored in fp32.
+// The type of what products in a compute type read and write: tf32 is a way to multiply numbers that are stored in
+// fp32.
 #pragma once
 
 #include "core/program/data_type.h"
