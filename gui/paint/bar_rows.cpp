@@ -19,6 +19,13 @@ constexpr double kMostNameShare = 0.34;
 constexpr double kMostLine = 26.0;       // height
 constexpr double kMostOfSeveral = 15.0;  // ...of a row's several
 constexpr double kComfortable = 1.35;    // times the least
+constexpr double kLeastBars = 140.0;     // width that shares leave
+
+QString text_behind(const BarRow& row, std::size_t line, bool with_shares) {
+  return with_shares && line < row.shares.size()
+             ? QStringLiteral("%1 \u00b7 %2").arg(row.values[line], row.shares[line])
+             : row.values[line];
+}
 
 }  // namespace
 
@@ -28,6 +35,7 @@ struct BarRows::Frame {
   double names_width = 0.0;
   QRectF bars;
   std::vector<double> values_widths;  // by line
+  bool shares = true;                 // are shown
   double line = 0.0;                  // height
   std::vector<double> tops;
 
@@ -107,6 +115,22 @@ QSize BarRows::minimumSizeHint() const {
   return {300, static_cast<int>(around_rows() + lines_of_rows() * least_line())};
 }
 
+std::vector<double> BarRows::widths_behind(const QFontMetricsF& metrics, const QFontMetricsF& bold,
+                                           bool with_shares) const {
+  std::vector<double> widths;
+  for (const QString& name : line_names_) {
+    widths.push_back(bold.horizontalAdvance(name) + 2.0);
+  }
+  for (const BarRow& row : rows_) {
+    widths.resize(std::max(widths.size(), row.values.size()));
+    for (std::size_t line = 0; line < row.values.size(); ++line) {
+      const QString text = text_behind(row, line, with_shares);
+      widths[line] = std::max(widths[line], (row.emphasised ? bold : metrics).horizontalAdvance(text) + 2.0);
+    }
+  }
+  return widths;
+}
+
 BarRows::Frame BarRows::frame_of(QPainter& painter, const QRectF& area, const Theme& theme) const {
   QRectF inner = draw_title(painter, area, theme, title_).adjusted(kMargin, 0.0, -kMargin, -kMargin);
   const QFontMetricsF metrics(painter.font());
@@ -117,23 +141,23 @@ BarRows::Frame BarRows::frame_of(QPainter& painter, const QRectF& area, const Th
   draw_legend(painter, inner, theme, legend_);
   inner.setTop(inner.top() + legend + (limit_ || !line_names_.empty() ? metrics.height() : 0.0));
   Frame frame;
-  for (const QString& name : line_names_) {
-    frame.values_widths.push_back(bold.horizontalAdvance(name) + 2.0);
-  }
   for (const BarRow& row : rows_) {
-    const QFontMetricsF& font = row.emphasised ? bold : metrics;
-    frame.names_width = std::max(frame.names_width, font.horizontalAdvance(row.name) + 2.0);
-    frame.values_widths.resize(std::max(frame.values_widths.size(), row.values.size()));
-    for (std::size_t line = 0; line < row.values.size(); ++line) {
-      frame.values_widths[line] = std::max(frame.values_widths[line], font.horizontalAdvance(row.values[line]) + 2.0);
-    }
+    frame.names_width =
+        std::max(frame.names_width, (row.emphasised ? bold : metrics).horizontalAdvance(row.name) + 2.0);
   }
   frame.names_width = std::min(frame.names_width, inner.width() * kMostNameShare);
   frame.names_left = inner.left();
   const double below = metrics.height() * 2.0 + kGap;
-  frame.bars = QRectF(inner.left() + frame.names_width + kGap, inner.top(),
-                      std::max(20.0, inner.width() - frame.names_width - frame.values_width() - 2.0 * kGap),
-                      std::max(20.0, inner.height() - below));
+  for (const bool shares : {true, false}) {
+    frame.shares = shares;
+    frame.values_widths = widths_behind(metrics, bold, shares);
+    const double width = inner.width() - frame.names_width - frame.values_width() - 2.0 * kGap;
+    frame.bars = QRectF(inner.left() + frame.names_width + kGap, inner.top(), std::max(20.0, width),
+                        std::max(20.0, inner.height() - below));
+    if (width >= kLeastBars) {
+      break;
+    }
+  }
   frame.line =
       std::min(line_names_.size() > 1 ? kMostOfSeveral : kMostLine, frame.bars.height() / std::max(1, lines_of_rows()));
   double top = frame.bars.top();
@@ -167,19 +191,23 @@ void BarRows::draw(QPainter& painter, const QRectF& area, const Theme& theme, Sp
   const Frame frame = frame_of(painter, area, theme);
   const QFontMetricsF metrics(painter.font());
   const int most = std::clamp(static_cast<int>(frame.bars.width() / (metrics.averageCharWidth() * 12.0)), 3, 10);
+  double labelled = frame.names_left;  // where the last label ends
   for (const Tick& tick : axis_.ticks(most)) {
     const double x = frame.bars.left() + axis_.share(tick.value) * frame.bars.width();
     painter.setPen(QPen(theme.grid, 1.0));
     painter.drawLine(QPointF(x, frame.bars.top()), QPointF(x, frame.bars.bottom()));
     painter.setPen(theme.muted);
     const double width = metrics.horizontalAdvance(tick.label) + 2.0;
-    painter.drawText(QRectF(x - width / 2.0, frame.bars.bottom() + 2.0, width, metrics.height()), Qt::AlignCenter,
-                     tick.label);
+    if (x - width / 2.0 > labelled) {
+      painter.drawText(QRectF(x - width / 2.0, frame.bars.bottom() + 2.0, width, metrics.height()), Qt::AlignCenter,
+                       tick.label);
+      labelled = x + width / 2.0 + kGap / 2.0;
+    }
   }
   painter.setPen(theme.text);
-  painter.drawText(
-      QRectF(frame.bars.left(), frame.bars.bottom() + 2.0 + metrics.height(), frame.bars.width(), metrics.height()),
-      Qt::AlignRight | Qt::AlignVCenter, axis_.title);
+  painter.drawText(QRectF(frame.names_left, frame.bars.bottom() + 2.0 + metrics.height(),
+                          frame.bars.right() - frame.names_left, metrics.height()),
+                   Qt::AlignRight | Qt::AlignVCenter, axis_.title);
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     draw_row(painter, theme, frame, i, spots);
   }
@@ -239,7 +267,7 @@ void BarRows::draw_row(QPainter& painter, const Theme& theme, const Frame& frame
   for (std::size_t line = 0; line < row.values.size(); ++line) {
     left += kGap;
     painter.drawText(QRectF(left, frame.tops[index], frame.values_widths[line], height),
-                     Qt::AlignRight | Qt::AlignVCenter, row.values[line]);
+                     Qt::AlignRight | Qt::AlignVCenter, text_behind(row, line, frame.shares));
     left += frame.values_widths[line];
   }
   painter.restore();

@@ -12,6 +12,8 @@
 #include "gui/paint/chart.h"
 #include "gui/paint/legend.h"
 
+class QFontMetricsF;
+
 namespace trainyard::gui {
 
 struct Bar {
@@ -26,6 +28,7 @@ struct BarRow {
   QString name;
   std::vector<std::vector<Bar>> lines;  // each a row of bars; usually one
   std::vector<QString> values;          // a line's each
+  std::vector<QString> shares;          // behind the values, where that leaves room for the bars
   bool emphasised = false;              // totals
   bool linked = false;                  // a thin line from the last end of the row before: a waterfall
   bool warns = false;                   // the value in the colour of what is wrong
@@ -57,6 +60,7 @@ class BarRows : public Chart {
 
  private:
   struct Frame;
+  std::vector<double> widths_behind(const QFontMetricsF& metrics, const QFontMetricsF& bold, bool with_shares) const;
   Frame frame_of(QPainter& painter, const QRectF& area, const Theme& theme) const;
   void draw_row(QPainter& painter, const Theme& theme, const Frame& frame, std::size_t index, Spots& spots) const;
   void draw_line_names(QPainter& painter, const Theme& theme, const Frame& frame) const;

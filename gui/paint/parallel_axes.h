@@ -55,7 +55,7 @@ class ParallelAxes : public Chart {
   void set_tip(std::function<QString(int)> tip) { tip_ = std::move(tip); }
   bool is_empty() const override { return plot_.values.empty() || plot_.axes.empty(); }
   QSize sizeHint() const override { return {900, 320}; }
-  QSize minimumSizeHint() const override { return {360, 140}; }
+  QSize minimumSizeHint() const override { return {360, 110}; }
 
   std::optional<int> point_at(const QPointF& place) const;
   QRectF axis_area(int axis) const;  // where drags brush it

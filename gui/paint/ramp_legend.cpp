@@ -31,7 +31,7 @@ void RampLegend::set_labels(RampLabels labels) {
 
 QString RampLegend::before() const { return tr("%1 by rank: %2").arg(labels_.title, labels_.worst); }
 
-QString RampLegend::after() const { return tr("%1 (middle: %2)").arg(labels_.best, labels_.middle); }
+QString RampLegend::after() const { return labels_.best; }
 
 QSize RampLegend::sizeHint() const {
   const QFontMetrics metrics = fontMetrics();

@@ -56,7 +56,7 @@ class ScatterChart : public Chart {
   void set_tip(std::function<QString(int)> tip) { tip_ = std::move(tip); }
   bool is_empty() const override { return plot_.points.empty(); }
   QSize sizeHint() const override { return {460, 320}; }
-  QSize minimumSizeHint() const override { return {260, 140}; }
+  QSize minimumSizeHint() const override { return {260, 110}; }
 
   // The drawn point next to a place of the widget, within a few pixels.
   std::optional<int> point_at(const QPointF& place) const;

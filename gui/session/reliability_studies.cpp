@@ -84,9 +84,9 @@ void ReliabilityStudies::request(int plan, bool full) {
     part.message = !row->feasible() ? tr("The plan can't run, so it can't fail.")
                    : analysis_.problem()->on_this_machine()
                        ? tr("Nobody has published how often this machine fails. Say it in Inputs, under Failures, "
-                            "\u201ca failure every\u201d; or assume what the button below says.")
+                            "\u201ca failure every\u201d; or press the button.")
                        : tr("Inputs name no failure profile, so nothing is known of what fails. Choose one there, "
-                            "under Failures; or take the one that the button below names.");
+                            "under Failures; or press the button.");
     return;
   }
   state = PartState::kComputing;

@@ -51,6 +51,7 @@ ExploreView::ExploreView(Session& session, QWidget* parent)
   layout->addWidget(make_controls());
   layout->addWidget(new FilterChips(session.results(), this));
   layout->addWidget(panes_, 1);
+  setFocusProxy(axes_);
   connect_charts();
   delay_.setSingleShot(true);
   delay_.setInterval(kBrushDelay);
@@ -66,11 +67,11 @@ QWidget* ExploreView::make_controls() {
   auto* controls = new QWidget;
   auto* line = new FlowLayout(controls);
   line->addWidget(panes_->tabs());
-  const auto add = [&](const QString& name, const QString& tip) {
+  const auto add = [&](const QString& text, const QString& name, const QString& tip) {
     auto* one = new QWidget;
     auto* pair = new QHBoxLayout(one);
     pair->setContentsMargins(0, 0, 4, 0);
-    auto* label = new QLabel(name);
+    auto* label = new QLabel(text);
     auto* choice = new QComboBox;
     choice->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     choice->setAccessibleName(name);
@@ -83,9 +84,9 @@ QWidget* ExploreView::make_controls() {
     connect(choice, &QComboBox::activated, this, [this] { refresh_later(); });
     return choice;
   };
-  shade_ = add(tr("Colour by"), tr("What the colours of lines and points say"));
-  x_ = add(tr("Across"), tr("What points lie to the right by"));
-  y_ = add(tr("Up"), tr("What points lie high by"));
+  shade_ = add(tr("Colour by"), tr("Colour by"), tr("What the colours of lines and points say"));
+  x_ = add(tr("x"), tr("Across"), tr("What points lie to the right by"));
+  y_ = add(tr("y"), tr("Up"), tr("What points lie high by"));
   shown_ = new QMenu(this);
   shown_->setToolTipsVisible(true);
   which_ = new QToolButton;

@@ -6,6 +6,7 @@
 #include <QStyle>
 #include <algorithm>
 
+#include "core/layout/layout.h"
 #include "gui/models/plans_model.h"
 
 namespace trainyard::gui {
@@ -15,8 +16,20 @@ namespace {
 constexpr double kMargin = 4.0;
 const QChar kDots(0x2026);
 
-// "tp" of "tp4", "layers" of "layers-2,3": what a word is about.
+bool is_schedule(const QString& word) {
+  for (int i = 0; i < kScheduleKinds; ++i) {
+    if (word == QString::fromUtf8(to_string(static_cast<ScheduleKind>(i)).data())) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// "tp" of "tp4", "layers" of "layers-2,3": what a word is about. Of a schedule nothing: it goes with "pp".
 QString subject(const QString& word) {
+  if (is_schedule(word)) {
+    return {};
+  }
   const auto end = std::find_if(word.begin(), word.end(), [](QChar c) { return c.isDigit(); });
   QString text = word.left(static_cast<int>(end - word.begin()));
   while (text.endsWith(QLatin1Char('-'))) {
@@ -43,7 +56,7 @@ std::vector<LayoutWord> layout_words(const QString& layout, const QString& other
     subjects << subject(word);
   }
   for (const QString& word : others) {
-    if (!subjects.contains(subject(word))) {
+    if (!subject(word).isEmpty() && !subjects.contains(subject(word))) {
       words.push_back({QObject::tr("no %1").arg(subject(word)), WordKind::kLacking});
     }
   }
@@ -107,7 +120,7 @@ void LayoutDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
     painter->setFont(font_of(font, word.kind));
     painter->setPen(word.kind == WordKind::kOwn || same ? strong : pale);
     const double wide = std::min(width_of(word), room.right() - left);
-    if (wide <= 0.0) {
+    if (wide < QFontMetricsF(painter->font()).horizontalAdvance(kDots)) {
       break;
     }
     painter->drawText(QRectF(left, room.top(), wide, room.height()), Qt::AlignLeft | Qt::AlignVCenter,

@@ -25,6 +25,7 @@ MemoryView::MemoryView(Session& session, QWidget* parent)
   summary_ = make_summary(this);
   stages_ = new BarRows(tr("Memory by cause and stage, against what a rank has"));
   over_step_ = new AreaChart(tr("Memory by cause over the time of a step"));
+  setFocusProxy(stages_);
   roles_ = new QComboBox;
   roles_->setAccessibleName(tr("Stage whose memory is shown"));
   roles_->setToolTip(tr("Ranks whose instructions are equal hold the same; one of them is shown."));

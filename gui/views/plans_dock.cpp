@@ -24,6 +24,9 @@ namespace trainyard::gui {
 
 namespace {
 
+constexpr int kLayoutLetters = 44;
+constexpr int kMostLayoutLetters = 110;
+
 QString counted(std::int64_t value) { return QLocale(QLocale::English).toString(static_cast<qlonglong>(value)); }
 
 // Columns that say nothing of these plans: all without a value.
@@ -126,6 +129,7 @@ QWidget* PlansDock::make_header() {
 
 void PlansDock::make_table() {
   view_ = make_row_table(filter_, tr("Plans"));
+  setFocusProxy(view_);
   view_->setSortingEnabled(true);
   view_->setAlternatingRowColors(true);
   view_->verticalHeader()->setDefaultSectionSize(view_->fontMetrics().height() + 8);
@@ -135,7 +139,7 @@ void PlansDock::make_table() {
   const int letter = view_->fontMetrics().averageCharWidth();
   view_->setColumnWidth(PlansModel::kStarColumn, 5 * letter);
   view_->setItemDelegateForColumn(static_cast<int>(PlanColumn::kLayout) + 1, new LayoutDelegate(view_));
-  view_->setColumnWidth(static_cast<int>(PlanColumn::kLayout) + 1, 44 * letter);
+  view_->setColumnWidth(static_cast<int>(PlanColumn::kLayout) + 1, kLayoutLetters * letter);
   for (int section = static_cast<int>(PlanColumn::kStepTime) + 1; section <= kPlanColumns; ++section) {
     const QString title = filter_->headerData(section, Qt::Horizontal).toString();
     view_->setColumnWidth(section, view_->fontMetrics().horizontalAdvance(title) + 5 * letter);
@@ -143,6 +147,21 @@ void PlansDock::make_table() {
   connect(view_, &QTableView::customContextMenuRequested, this, &PlansDock::menu_at);
   connect(view_, &QTableView::clicked, this, &PlansDock::clicked);
   connect(view_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &PlansDock::take_current);
+}
+
+// Room that no column takes goes to the layout, until its longest has enough.
+void PlansDock::give_layout_the_rest() {
+  constexpr int kLayout = static_cast<int>(PlanColumn::kLayout) + 1;
+  const int letter = view_->fontMetrics().averageCharWidth();
+  const int spare = view_->viewport()->width() - view_->horizontalHeader()->length();
+  const int width =
+      std::clamp(view_->columnWidth(kLayout) + spare, kLayoutLetters * letter, kMostLayoutLetters * letter);
+  view_->setColumnWidth(kLayout, width);
+}
+
+void PlansDock::resizeEvent(QResizeEvent* event) {
+  View::resizeEvent(event);
+  give_layout_the_rest();
 }
 
 void PlansDock::show_summary() {

@@ -34,12 +34,16 @@ class PlansDock : public View {
   void run_asked();
   void save_plan_asked();
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
   void make_actions();
   QWidget* make_header();
   void make_table();
   void show_summary();
   void show_selection();
+  void give_layout_the_rest();
   void take_current(const QModelIndex& current);
   void clicked(const QModelIndex& index);
   void menu_at(const QPoint& place);

@@ -152,7 +152,7 @@ SpreadRows spread_rows(const ReliabilityStudy& study, const Theme& theme) {
     return result;
   }
   const simulator::SimulationResult& simulated = *study.simulated;
-  result.note = tr("%1 simulated runs").arg(simulated.runs);
+  result.note = tr("%1 runs").arg(simulated.runs);
   if (simulated.unfinished > 0) {
     result.note += tr(", %1 gave up").arg(simulated.unfinished);
     if (simulated.reason) {
@@ -178,7 +178,7 @@ SpreadRows spread_rows(const ReliabilityStudy& study, const Theme& theme) {
   };
   row(tr("P10 to P90"), days.p10, days.p90, tr("4 of 5"));
   row(tr("P5 to P95"), days.p5, days.p95, tr("9 of 10"));
-  result.note += tr(", median (P50) %1").arg(time(days.p50));
+  result.note += tr(", median %1").arg(time(days.p50));
   return result;
 }
 

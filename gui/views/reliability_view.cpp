@@ -45,6 +45,7 @@ ReliabilityView::ReliabilityView(Session& session, QWidget* parent)
   scales_ = new LineChart(tr("Mean time between failures by ranks"));
   spread_ = new BarRows(tr("Time to the plan's last step over simulated runs"));
   month_ = new LineChart(tr("One simulated month: work done, and what the time goes to"));
+  setFocusProxy(waste_);
   assume_ = new QPushButton(this);
   assume_->hide();
   panes_ = new FittingPanes(this);
@@ -164,7 +165,7 @@ void ReliabilityView::show_study(const PlanRow& row, const simulator::Reliabilit
                               ? session().reliability().message(plan)
                               : tr("Simulating runs \u2026");
   const SpreadRows spread = spread_rows(study, theme);
-  spread_->set_rows(tr("Time to the plan's last step, %1").arg(spread.note), spread.axis, spread.rows);
+  spread_->set_rows(tr("Time to the last step, %1").arg(spread.note), spread.axis, spread.rows);
   spread_->set_empty_text(study.simulated ? tr("No simulated run has finished: %1").arg(spread.note) : waiting);
   month_->set_plot(month_plot(study, theme));
   month_->set_empty_text(waiting);

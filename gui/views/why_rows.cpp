@@ -82,14 +82,9 @@ std::vector<WaterfallCause> causes_in(const std::vector<NamedWaterfall>& waterfa
   return causes;
 }
 
-QString value_text(Seconds time, double share) {
-  return QStringLiteral("%1 \u00b7 %2").arg(time_text(time), with_unit(share, Unit::kShare));
-}
-
-QString changed_text(double change, double wall) {
+QString changed_text(double change) {
   const QString sign = change > 0.0 ? QStringLiteral("+") : QStringLiteral("\u2212");
-  return QStringLiteral("%1%2 \u00b7 %3")
-      .arg(sign, time_text(from_si<Seconds>(std::abs(change))), with_unit(std::abs(change) / wall, Unit::kShare));
+  return sign + time_text(from_si<Seconds>(std::abs(change)));
 }
 
 // What a row is about and takes, of each plan that is shown.
@@ -209,7 +204,8 @@ WaterfallRows waterfall_rows(const std::vector<NamedWaterfall>& waterfalls, cons
       const Seconds time = part.times[i];
       row.lines.push_back(
           {Bar{reached[i], reached[i] + time.si(), part.category, tip_of(part, waterfalls[i], time), part.id}});
-      row.values.push_back(value_text(time, time / waterfalls[i].waterfall.wall));
+      row.values.push_back(time_text(time));
+      row.shares.push_back(with_unit(time / waterfalls[i].waterfall.wall, Unit::kShare));
       reached[i] += time.si();
     }
     result.rows.push_back(std::move(row));
@@ -222,7 +218,8 @@ WaterfallRows waterfall_rows(const std::vector<NamedWaterfall>& waterfalls, cons
                             .arg(time_text(named.waterfall.wall), time_text(named.waterfall.step),
                                  with_unit(named.waterfall.goodput, Unit::kShare));
     whole.lines.push_back({Bar{0.0, named.waterfall.wall.si(), {theme.axis, Hatch::kNone}, tip, kWholeId}});
-    whole.values.push_back(value_text(named.waterfall.wall, 1.0));
+    whole.values.push_back(time_text(named.waterfall.wall));
+    whole.shares.push_back(with_unit(1.0, Unit::kShare));
   }
   result.rows.push_back(std::move(whole));
   return result;
@@ -236,7 +233,8 @@ WaterfallRows difference_rows(const NamedWaterfall& a, const NamedWaterfall& b, 
     BarRow row;
     row.name = name;
     row.lines = {{Bar{0.0, change, change > 0.0 ? slower : faster, tip, id}}};
-    row.values = {changed_text(change, a.waterfall.wall.si())};
+    row.values = {changed_text(change)};
+    row.shares = {with_unit(std::abs(change) / a.waterfall.wall.si(), Unit::kShare)};
     return row;
   };
   const std::vector<simulator::WaterfallDifference> all = differences(a.waterfall, b.waterfall);

@@ -76,6 +76,7 @@ WhyView::WhyView(Session& session, QWidget* parent)
   layout->setContentsMargins(6, 6, 6, 6);
   layout->addWidget(summary_);
   layout->addWidget(both, 1);
+  setFocusProxy(waterfall_);
   connect(waterfall_, &Chart::activated, this, &WhyView::explain);
   connect(difference_, &Chart::activated, this, &WhyView::explain);
   const auto later = [this] { refresh_later(); };
@@ -202,7 +203,9 @@ void WhyView::show_waterfalls() {
   } else if (session().reliability().state(shown_.back().plan, false) == PartState::kComputing) {
     text += tr("; what failures leave is being computed \u2026");
   }
-  text += QLatin1Char('.');
+  if (!text.endsWith(QChar(0x2026))) {
+    text += QLatin1Char('.');
+  }
   if (two) {
     const bool ab = named[0].name == QStringLiteral("A");
     text += QStringLiteral(" ") +

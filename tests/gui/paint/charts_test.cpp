@@ -77,6 +77,29 @@ TEST(BarRows, AClickOrEnterOnARowSaysItsIdAndArrowsReadTheTips) {
   EXPECT_EQ(activated[1][0].toInt(), 9);
 }
 
+// In a narrow dock shares go before the bars do: of a bar over three quarters of the axis a third of the width is seen.
+TEST(BarRows, SharesGiveWayToBarsInANarrowDock) {
+  BarRows chart(QStringLiteral("bars"));
+  const Category category{QColor(1, 2, 250), Hatch::kNone};
+  const Bar bar{0.0, 3.0, category, {}, 1};
+  BarRow row{QStringLiteral("a rather long name"), {{bar}, {bar}}, {}, {}};
+  row.values = {QStringLiteral("100 ms"), QStringLiteral("200 ms")};
+  row.shares = {QStringLiteral("0.0025 % of all"), QStringLiteral("0.0125 % of all")};
+  chart.set_line_names({QStringLiteral("A"), QStringLiteral("B")});
+  chart.set_rows({}, {QStringLiteral("time"), 0.0, 4.0, Scale::kLinear, Unit::kTime}, {row});
+  chart.resize(360, 160);
+  const QImage image = chart.grab().toImage();
+  int widest = 0;
+  for (int y = 0; y < image.height(); ++y) {
+    int inked = 0;
+    for (int x = 0; x < image.width(); ++x) {
+      inked += image.pixelColor(x, y) == category.colour ? 1 : 0;
+    }
+    widest = std::max(widest, inked);
+  }
+  EXPECT_GT(widest, 60);
+}
+
 TEST(BarRows, AnEmptyChartSaysWhy) {
   BarRows chart(QStringLiteral("bars"));
   chart.set_empty_text(QStringLiteral("select a plan"));

@@ -35,6 +35,14 @@ TEST(LayoutWords, TellWhatTheOtherHasOtherwiseOrAlone) {
   EXPECT_EQ(words[9], (LayoutWord{QStringLiteral("no overlap-tp"), WordKind::kLacking}));
 }
 
+// "no pp" says it: that there is no schedule either goes without saying, and "1f1b" is about no number.
+TEST(LayoutWords, ASchedulesNameIsNotMissed) {
+  EXPECT_EQ(text_of(layout_words(QStringLiteral("dp2 mbs1"), QStringLiteral("pp2 1f1b mbs1"))),
+            QStringLiteral("dp2 mbs1 no pp"));
+  EXPECT_EQ(text_of(layout_words(QStringLiteral("pp2 gpipe mbs1"), QStringLiteral("pp2 1f1b mbs1"))),
+            QStringLiteral("pp2 gpipe mbs1"));
+}
+
 TEST(LayoutWords, OfItselfOrOfNoneAreAllShared) {
   for (const QString& other : {kBest, QString()}) {
     for (const LayoutWord& word : layout_words(kBest, other)) {
