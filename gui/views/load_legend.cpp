@@ -1,6 +1,7 @@
 #include "gui/views/load_legend.h"
 
 #include <QPainter>
+#include <algorithm>
 
 #include "gui/paint/hatch.h"
 
@@ -54,13 +55,17 @@ void LoadLegend::paintEvent(QPaintEvent*) {
   }
   if (!colours_.category.empty()) {
     text(QStringLiteral("%1:").arg(QString::fromStdString(colours_.title)));
-    for (int i = 0; i < static_cast<int>(colours_.names.size()) && i < kMostGroups && x < width() - 60; ++i) {
-      fill(painter, QRectF(x, middle - 6.0, 12.0, 12.0), theme.cell(static_cast<std::size_t>(i)));
+    const int groups = static_cast<int>(colours_.names.size());
+    const QString rest = tr("… numbers show close up");
+    const double room = width() - fontMetrics().horizontalAdvance(rest) - 50.0;
+    int shown = 0;
+    for (; shown < std::min(groups, kMostGroups) && x < room; ++shown) {
+      fill(painter, QRectF(x, middle - 6.0, 12.0, 12.0), theme.cell(static_cast<std::size_t>(shown)));
       x += 16.0;
-      text(QString::fromStdString(colours_.names[static_cast<std::size_t>(i)]));
+      text(QString::fromStdString(colours_.names[static_cast<std::size_t>(shown)]));
     }
-    if (static_cast<int>(colours_.names.size()) > kMostGroups) {
-      text(tr("… then again; numbers show close up"));
+    if (shown < groups) {
+      text(rest);
     }
   }
 }
