@@ -22,14 +22,13 @@
 #include "core/layout/layout_text.h"
 #include "core/plan/plan.h"
 #include "core/plan/shipped.h"
-#include "core/program/program.h"
 #include "simulator/failure/failure_profile.h"
 #include "simulator/failure/fault_domains.h"
-#include "simulator/memory/memory_estimate.h"
 #include "simulator/memory/memory_model.h"
 #include "simulator/planner/best_layouts.h"
 #include "simulator/planner/goodput.h"
 #include "simulator/planner/planner.h"
+#include "simulator/planner/program_fit.h"
 #include "simulator/planner/search_machine.h"
 #include "simulator/planner/stage_split.h"
 #include "simulator/step/step_costs.h"
@@ -88,18 +87,49 @@ void require_pick(const PlanOptions& options, const simulator::SearchResult& res
   }
 }
 
-// The formula is of usual software; a program may need more, and is what `simulate` goes by.
-void warn_of_program(const Plan& plan, const DeviceProfile& profile) {
+simulator::PlannerRequest planner_request(const PlanOptions& options, const simulator::SearchRequest& request) {
+  simulator::PlannerRequest planned;
+  planned.model = request.space.workload.model;
+  planned.training = training_from(options.training);
+  planned.ranks = request.space.ranks;
+  return planned;
+}
+
+// The formula is of usual software; the program, which `simulate` and the executor go by, may need more. What leads the
+// ranking fits as both; what programs don't express stays.
+void drop_unfit(ClusterPlan& plan, const DeviceProfile& profile) {
+  const simulator::PlannerRequest planned = planner_request(plan.options, plan.request);
+  auto& best = plan.result.best;
+  std::size_t dropped = 0;
   std::string lacks;
-  try {
-    const Program program = compile(plan, ProgramKind::kTraining, RoleDetail::kByStage);
-    const std::int64_t per_node = simulator::ranks_per_node(profile, plan.layout.ranks());
-    if (const auto excess = exceeds_memory(simulator::estimate_memory(program, profile), profile, per_node)) {
-      lacks = excess->detail;
+  for (; dropped < best.size(); ++dropped) {
+    const simulator::ProgramFit fit =
+        simulator::program_fit(make_plan(planned, profile, best[dropped].layout), profile);
+    if (!fit.lacks) {
+      break;
     }
-  } catch (const Error& error) {  // a layout that programs don't express
-    lacks = error.what();
+    lacks = lacks.empty() ? layout_text(best[dropped].layout) + ": " + fit.lacks->detail : lacks;
   }
+  if (dropped == 0) {
+    return;
+  }
+  const auto end = static_cast<std::ptrdiff_t>(dropped);
+  best.erase(best.begin(), best.begin() + end);
+  if (!plan.goodput.empty()) {
+    plan.goodput.erase(plan.goodput.begin(), plan.goodput.begin() + end);
+  }
+  const std::string note =
+      fmt::format("{} of the best fit by formula, but not as programs; the first, {}", dropped, lacks);
+  if (best.empty()) {
+    throw Error(note, "trainyard plan", "--top with a larger number ranks more of them");
+  }
+  fmt::print(stderr, "note: {}\n", note);
+}
+
+// Of a layout that was picked by hand.
+void warn_of_program(const Plan& plan, const DeviceProfile& profile) {
+  const simulator::ProgramFit fit = simulator::program_fit(plan, profile);
+  const std::string lacks = fit.lacks ? fit.lacks->detail : fit.not_expressed;
   if (!lacks.empty()) {
     fmt::print(stderr,
                "note: fits by formula, but not as a program, so `simulate` refuses it: {}; --pick K writes another\n",
@@ -147,11 +177,7 @@ void rank_by_goodput(ClusterPlan& plan, const DeviceProfile& profile) {
 
 void write_picked(const PlanOptions& options, const simulator::SearchRequest& request, const DeviceProfile& profile,
                   const simulator::RankedLayout& picked, const Seconds& step, const simulator::GoodputLayout* goodput) {
-  simulator::PlannerRequest planned;
-  planned.model = request.space.workload.model;
-  planned.training = training_from(options.training);
-  planned.ranks = request.space.ranks;
-  Plan plan = simulator::make_plan(planned, profile, picked.layout);
+  Plan plan = simulator::make_plan(planner_request(options, request), profile, picked.layout);
   plan.prediction = Prediction{
       step, static_cast<double>(request.space.workload.global_batch * request.space.workload.sequence) / step.si(),
       picked.memory.total};
@@ -237,6 +263,11 @@ int plan_on_cluster(const Session& session, const PlanOptions& options, const De
   }
   if (options.simulated > 0) {
     plan.checks = check_on_graph(options, request, plan.result, [&](const std::string& text) { answer->show(text); });
+  }
+  if (options.simulated == 0) {
+    answer->show("memory of the best as a program");
+    drop_unfit(plan, profile);
+    require_pick(options, plan.result);
   }
   plan.picked = picked_of(options, plan.checks);
   const simulator::RankedLayout& picked = plan.result.best[plan.picked];

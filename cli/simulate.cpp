@@ -203,7 +203,9 @@ void add_cluster(ordered_json& object, const simulator::ClusterSimulation& clust
 ordered_json to_json(const Simulated& simulated) {
   ordered_json object;
   object["layout"] = describe(simulated.plan.layout);
-  object["program_hash"] = simulated.result.program.hash;
+  if (!simulated.result.program.hash.empty()) {  // on a cluster only where the whole program is compiled, for a trace
+    object["program_hash"] = simulated.result.program.hash;
+  }
   object["step_time_s"] = simulated.result.estimate.step_time.si();
   object["tokens_per_second"] = simulated.result.estimate.tokens_per_second;
   object["mfu"] = simulated.result.estimate.mfu;

@@ -10,6 +10,7 @@
 #include "simulator/memory/outline_memory.h"
 #include "simulator/step/loss_dust.h"
 #include "simulator/step/outline_execution.h"
+#include "simulator/step/role_times.h"
 #include "simulator/step/step_costs.h"
 #include "simulator/throughput/machine_rates.h"
 
@@ -40,14 +41,12 @@ Seconds percentile(const std::vector<Nanoseconds>& sorted, double share) {
   return (1.0 - part) * to_seconds(sorted[below]) + part * to_seconds(sorted[above]);
 }
 
-void open_up(ClusterSimulation& result, const Plan& plan, const Machine& machine) {
-  const MachineRates rates = machine_rates(machine, plan.layout.compute_type);
-  const StackKernels kernels(rates, plan.model, plan.layout.gradient_type);
-  result.waterfall = waterfall(result.simulation.program, plan, result.simulation.costs, kernels, rates.peak);
+// What follows from the waterfall and the spread.
+void open_up(ClusterSimulation& result, const Plan& plan, const Machine& machine, FlopsPerSecond peak) {
   result.waterfall.losses = without_dust(result.waterfall.losses);
   const double tokens_per_rank =
       result.simulation.estimate.tokens_per_second / static_cast<double>(plan.layout.ranks());
-  const auto share = [&](Flops per_token) { return tokens_per_rank * per_token.si() / rates.peak.si(); };
+  const auto share = [&](Flops per_token) { return tokens_per_rank * per_token.si() / peak.si(); };
   result.hfu = share(result.waterfall.hardware_per_token);
   result.mfu_full_attention =
       share(model_flops_per_token(plan.model, plan.training.sequence, AttentionConvention::kFull));
@@ -68,16 +67,11 @@ struct Timed {
 // By seed, from the fastest.
 using TimedSeeds = std::vector<Timed>;
 
-std::variant<TimedSeeds, Infeasible> time_seeds(const Plan& plan, const Machine& machine, const DeviceProfile& profile,
-                                                const std::vector<const GroupCost*>& seeds) {
-  const ProgramOutline program = outline(plan);
-  if (std::optional<Infeasible> infeasible = exceeds_memory(program, plan, profile)) {
-    return *infeasible;
-  }
+TimedSeeds time_seeds(const ProgramOutline& program, OutlineExecution& execution, const Plan& plan,
+                      const Machine& machine, const std::vector<const GroupCost*>& seeds) {
   TimedSeeds timed;
   for (const GroupCost* groups : seeds) {
-    const OutlineCosts costs = price_under_stack(program, plan, machine, *groups);
-    timed.push_back({OutlineExecution(program, costs).run(), groups});
+    timed.push_back({execution.run(price_under_stack(program, plan, machine, *groups)), groups});
   }
   std::stable_sort(timed.begin(), timed.end(), [](const Timed& a, const Timed& b) { return a.duration < b.duration; });
   return timed;
@@ -91,28 +85,61 @@ StepSpread spread_of(const TimedSeeds& timed) {
   return {percentile(sorted, 0.5), percentile(sorted, 0.05), percentile(sorted, 0.95), static_cast<int>(timed.size())};
 }
 
+// Times, memory and waterfall of the step on one seed. The trace has no slices and its program no instructions.
+void show_outline(ClusterSimulation& result, const ProgramOutline& program, OutlineExecution& execution,
+                  const Plan& plan, const Machine& machine, const GroupCost& groups, const KernelCost& kernels,
+                  FlopsPerSecond peak) {
+  Simulation& simulation = result.simulation;
+  const OutlineCosts costs = price_under_stack(program, plan, machine, groups);
+  OutlineTimes times;
+  simulation.step.duration = execution.run(costs, &times);
+  for (std::size_t r = 0; r < program.roles.size(); ++r) {
+    simulation.step.roles.push_back(role_times(program.roles[r], times[r].data(), simulation.step.duration));
+  }
+  simulation.step.trace.simulated = true;
+  simulation.step.trace.duration = simulation.step.duration;
+  result.waterfall = waterfall(program, plan, costs.overlap, times, kernels, peak);
+  simulation.program = program.frame;
+}
+
+// The same of the whole program, with slices.
+void show_program(ClusterSimulation& result, const Plan& plan, const Machine& machine, const GroupCost& groups,
+                  const KernelCost& kernels, FlopsPerSecond peak) {
+  Simulation& simulation = result.simulation;
+  simulation.program = compile(plan, ProgramKind::kTraining, RoleDetail::kByStage);
+  simulation.costs = price_under_stack(simulation.program, plan, machine, groups);
+  simulation.step = simulate_step(simulation.program, simulation.costs, TraceDetail::kSlices);
+  result.waterfall = waterfall(simulation.program, plan, simulation.costs, kernels, peak);
+}
+
 std::variant<ClusterSimulation, Infeasible> simulate_on_each(const Plan& plan, const Machine& machine,
                                                              const std::vector<const GroupCost*>& seeds,
                                                              TraceDetail detail) {
   const DeviceProfile profile = analytic_profile(machine.accelerator, machine.fabric);
-  const auto outcome = time_seeds(plan, machine, profile, seeds);
-  if (const Infeasible* infeasible = std::get_if<Infeasible>(&outcome)) {
+  const ProgramOutline program = outline(plan);
+  if (std::optional<Infeasible> infeasible = exceeds_memory(program, profile)) {
     return *infeasible;
   }
-  const TimedSeeds& timed = std::get<TimedSeeds>(outcome);
+  OutlineExecution execution(program);
+  const TimedSeeds timed = time_seeds(program, execution, plan, machine, seeds);
+  const GroupCost& shown = *timed[(timed.size() - 1) / 2].groups;
   ClusterSimulation result;
   result.spread = spread_of(timed);
   Simulation& simulation = result.simulation;
-  simulation.program = compile(plan, ProgramKind::kTraining, RoleDetail::kByStage);
-  simulation.memory = estimate_memory(simulation.program, profile);
-  simulation.costs = price_under_stack(simulation.program, plan, machine, *timed[(timed.size() - 1) / 2].groups);
-  simulation.step = simulate_step(simulation.program, simulation.costs, detail);
+  simulation.memory = outline_memory(program, profile);
+  const MachineRates rates = machine_rates(machine, plan.layout.compute_type);
+  const StackKernels kernels(rates, plan.model, plan.layout.gradient_type);
+  if (detail == TraceDetail::kSlices) {
+    show_program(result, plan, machine, shown, kernels, rates.peak);
+  } else {
+    show_outline(result, program, execution, plan, machine, shown, kernels, rates.peak);
+  }
   simulation.estimate.layout = plan.layout;
   simulation.estimate.method = EstimateMethod::kInstructions;
   simulation.estimate.memory_peak = worst(simulation.memory).total;
   simulation.estimate.memory_stage = worst(simulation.memory).stage;
   set_step_time(simulation.estimate, result.spread.median, plan, profile);
-  open_up(result, plan, machine);
+  open_up(result, plan, machine, rates.peak);
   return result;
 }
 
@@ -140,11 +167,12 @@ class Seeds {
 std::variant<StepSpread, Infeasible> spread_on_cluster(const Plan& plan, const Machine& machine,
                                                        const FlowGroupCost& groups, int first) {
   const DeviceProfile profile = analytic_profile(machine.accelerator, machine.fabric);
-  const auto outcome = time_seeds(plan, machine, profile, Seeds(groups, first).all());
-  if (const Infeasible* infeasible = std::get_if<Infeasible>(&outcome)) {
+  const ProgramOutline program = outline(plan);
+  if (std::optional<Infeasible> infeasible = exceeds_memory(program, profile)) {
     return *infeasible;
   }
-  return spread_of(std::get<TimedSeeds>(outcome));
+  OutlineExecution execution(program);
+  return spread_of(time_seeds(program, execution, plan, machine, Seeds(groups, first).all()));
 }
 
 std::variant<ClusterSimulation, Infeasible> simulate_on_cluster(const Plan& plan, const Machine& machine,

@@ -1,8 +1,8 @@
 // simulate_on_cluster: a plan's step, instruction by instruction, its communication by flows on the cluster's graph.
 //
 // One role stands for each stage; equal groups of an axis run at once and share links and NICs. With hash routing the
-// step is priced on every seed: step times have a spread as collectives do. Seeds are timed by the step's outline
-// (core/program/outline.h), a tenth of the work for the same durations; only the step that is shown is compiled whole.
+// step is priced on every seed: step times have a spread as collectives do. All of it goes by the step's outline
+// (core/program/outline.h), a tenth of the work for the same numbers; the program is compiled whole only for a trace.
 // Cost: flows once per (operation, group shape, seed), then O(instructions of distinct roles) a seed; not in GPUs.
 #pragma once
 
@@ -30,7 +30,8 @@ struct StepSpread {
 };
 
 struct ClusterSimulation {
-  Simulation simulation;  // on the seed nearest to the median
+  // On the seed nearest to the median. Without slices its program has no instructions and no hash, and no costs.
+  Simulation simulation;
   StepSpread spread;
   StepWaterfall waterfall;  // of the same step
   // 4 of 5 measured runs are expected between these: the stack's band, and the seeds'.

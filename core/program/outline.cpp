@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "core/error.h"
-#include "core/program/arena.h"
 #include "core/program/outline_writer.h"
 #include "core/program/stage_template.h"
 
@@ -81,8 +80,9 @@ class Outliner {
   std::map<std::vector<std::int64_t>, std::shared_ptr<const StageTemplate>> templates_;
 };
 
-RoleOutline outline_role(const Role& role) {
+RoleOutline outline_role(const Role& role, std::shared_ptr<const Role> examples) {
   RoleOutline made;
+  made.examples = std::move(examples);
   made.role.id = role.id;
   made.role.stage = role.stage;
   made.role.chunks = role.chunks;
@@ -113,14 +113,10 @@ ProgramOutline outline(const Plan& plan) {
   return outliner.make() ? outliner.take() : outline(compile(plan, ProgramKind::kTraining, RoleDetail::kByStage));
 }
 
-Role stage_role(const Plan& plan, int stage) {
-  SegmentTable table;
-  Role role = generate_role(plan, ProgramKind::kTraining, {stage, 0, 0}, table);
-  place_buffers(role);
-  return role;
-}
+namespace {
 
-ProgramOutline outline(const Program& program) {
+template <class Examples>
+ProgramOutline outline_roles(const Program& program, Examples examples) {
   ProgramOutline made;
   made.frame.kind = program.kind;
   made.frame.mesh = program.mesh;
@@ -128,11 +124,27 @@ ProgramOutline outline(const Program& program) {
   made.frame.groups = program.groups;
   made.frame.bindings = program.bindings;
   for (const Role& role : program.roles) {
-    made.roles.push_back(outline_role(role));
+    made.roles.push_back(outline_role(role, examples(role)));
     made.frame.roles.push_back(made.roles.back().role);
-    made.roles.back().examples = std::make_shared<const Role>(role);
   }
   return made;
+}
+
+}  // namespace
+
+ProgramOutline outline(const Program& program) {
+  ProgramOutline made = outline_roles(program, [](const Role& role) { return std::make_shared<const Role>(role); });
+  for (RoleOutline& role : made.roles) {
+    const MemoryProfile live = memory_profile(*role.examples);
+    role.peak = live.peak;
+    role.peak_by_cause = live.peak_by_cause;
+  }
+  return made;
+}
+
+ProgramOutline outline_view(const Program& program) {
+  return outline_roles(program,
+                       [](const Role& role) { return std::shared_ptr<const Role>(std::shared_ptr<void>(), &role); });
 }
 
 }  // namespace trainyard

@@ -37,6 +37,8 @@ struct RoleOutline {
   std::vector<OutlineTransfer> transfers;        // by instruction
   ByteCount arena_bytes;
   ByteCount persistent_bytes;
+  ByteCount peak;  // and by cause: as memory_profile() has it
+  std::vector<ByteCount> peak_by_cause = std::vector<ByteCount>(kMemoryCauses);
 
   const Instruction& example(std::size_t i) const { return examples->instructions[instructions[i].example]; }
 };
@@ -49,10 +51,9 @@ struct ProgramOutline {
 // Throws Error as compile() does.
 ProgramOutline outline(const Plan& plan);
 
-// One stage's role of the plan's program, whole: what its outline leaves out.
-Role stage_role(const Plan& plan, int stage);
-
 // Of a whole program: the same, with an example for each instruction.
 ProgramOutline outline(const Program& program);
+// Without a copy of the roles, which must outlive it, and without the peak.
+ProgramOutline outline_view(const Program& program);
 
 }  // namespace trainyard

@@ -36,6 +36,10 @@ OutlineWriter::OutlineWriter(const Layout& layout, const StageSchedules& schedul
   }
   first_buffer_.push_back(next);
   blocks_.resize(next + from.buffer_counts.back());
+  live_ = from.persistent_bytes.value();
+  for (std::size_t cause = 0; cause < by_cause_.size(); ++cause) {
+    by_cause_[cause] = from.persistent_by_cause[cause].value();
+  }
 }
 
 const TemplateSlot& OutlineWriter::slot_of(const Slot& slot) const {
@@ -57,8 +61,16 @@ void OutlineWriter::write() {
     write_slot(slot);
   }
   write_tail();
+  write_memory();
+}
+
+void OutlineWriter::write_memory() {
   to_.arena_bytes = ByteCount(free_.end());
   to_.persistent_bytes = from_.persistent_bytes;
+  to_.peak = ByteCount(peak_);
+  for (std::size_t cause = 0; cause < peak_by_cause_.size(); ++cause) {
+    to_.peak_by_cause[cause] = ByteCount(peak_by_cause_[cause]);
+  }
 }
 
 void OutlineWriter::write_slot(const Slot& slot) {
@@ -194,6 +206,11 @@ void OutlineWriter::start_buffers(std::size_t example, int microbatch, LastTouch
   for (std::uint32_t s = begin; s < from_.instructions[example].starts_end; ++s) {
     const TemplateBuffer& buffer = from_.buffers[from_.starts[s]];
     blocks_[place_of(buffer, microbatch)] = free_.take(buffer.bytes, reused);
+    change_live(buffer, buffer.live);
+  }
+  if (live_ > peak_) {
+    peak_ = live_;
+    peak_by_cause_ = by_cause_;
   }
 }
 
@@ -219,6 +236,12 @@ void OutlineWriter::give(std::uint32_t number, int microbatch) {
     touch.touch(ref.stream, static_cast<std::int32_t>(resolve(ref, microbatch)));
   }
   free_.give(blocks_[place_of(buffer, microbatch)], touch);
+  change_live(buffer, -buffer.live);
+}
+
+void OutlineWriter::change_live(const TemplateBuffer& buffer, std::int64_t by) {
+  live_ += by;
+  by_cause_[static_cast<std::size_t>(buffer.cause)] += by;
 }
 
 void OutlineWriter::release_sent_gradients(const Slot& slot, int sender) {

@@ -74,6 +74,8 @@ class OutlineWriter {
   void start_buffers(std::size_t example, int microbatch, LastTouch& reused);
   void end_buffers(std::size_t example, int microbatch);
   void give(std::uint32_t buffer, int microbatch);
+  void change_live(const TemplateBuffer& buffer, std::int64_t by);
+  void write_memory();
   void release_sent_gradients(const Slot& slot, int sender);
   Inbox& inbox_of(int sender, bool towards_first_stage);
 
@@ -94,6 +96,10 @@ class OutlineWriter {
   std::vector<std::uint32_t> first_buffer_;  // by micro-batch, and the tail's
   std::vector<FreeList::BlockId> blocks_;    // of buffers in the arena
   FreeList free_;
+  std::int64_t live_ = 0;  // bytes, and by cause
+  std::int64_t peak_ = 0;
+  std::array<std::int64_t, kMemoryCauses> by_cause_{};
+  std::array<std::int64_t, kMemoryCauses> peak_by_cause_{};
   std::vector<SentGradient> sent_;
   std::vector<Inbox> inboxes_;
 };

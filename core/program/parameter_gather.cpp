@@ -8,7 +8,7 @@ void ParameterGather::begin_pass(const Place& place, const std::vector<const Buc
   place_ = place;
   order_.clear();
   for (const Bucket* bucket : order) {
-    if (stage_.gathers_parameters(*bucket) && std::find(order_.begin(), order_.end(), bucket) == order_.end()) {
+    if (stage_.gathers_parameters(*bucket) && (order_.empty() || order_.back() != bucket)) {
       order_.push_back(bucket);
     }
   }
@@ -20,7 +20,7 @@ void ParameterGather::use(const std::vector<const Bucket*>& unit) {
   std::optional<std::size_t> first;
   std::size_t last = 0;
   for (const Bucket* bucket : unit) {
-    const auto found = std::find(order_.begin(), order_.end(), bucket);
+    const auto found = std::find(order_.begin() + static_cast<std::ptrdiff_t>(first_held_), order_.end(), bucket);
     if (found != order_.end()) {
       const auto position = static_cast<std::size_t>(found - order_.begin());
       first = std::min(first.value_or(position), position);

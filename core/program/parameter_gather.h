@@ -17,7 +17,8 @@ class ParameterGather {
  public:
   explicit ParameterGather(StageContext& stage) : stage_(stage) {}
 
-  // The buckets that a pass of a chunk will use, in order; those that aren't sharded, and repeats, are skipped.
+  // The buckets that a pass of a chunk will use, in order; those that aren't sharded are skipped, and
+  // neighbours that are the same. One that comes again later, a tied table, is gathered again.
   void begin_pass(const Place& place, const std::vector<const Bucket*>& order);
   // Before the first use of any of a unit's buckets: gathers them and the next one, frees the ones before.
   void use(const std::vector<const Bucket*>& unit);

@@ -183,6 +183,8 @@ class TemplateMaker {
       placed.sample = sample_at(*buffer.first_use);
       placed.number = made_.buffer_counts[placed.sample]++;
       placed.bytes = arena_size(buffer.bytes);
+      placed.live = buffer.bytes.value();
+      placed.cause = buffer.cause;
       made_.buffers.push_back(placed);
     }
     touched_.resize(made_.buffers.size());
@@ -253,6 +255,7 @@ class TemplateMaker {
     for (const Buffer& buffer : role_.buffers) {
       if (buffer.persistent) {
         made_.persistent_bytes += buffer.bytes;
+        made_.persistent_by_cause[static_cast<std::size_t>(buffer.cause)] += buffer.bytes;
       }
     }
   }

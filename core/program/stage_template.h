@@ -26,7 +26,9 @@ struct TemplateRef {
 struct TemplateBuffer {
   std::uint32_t sample = 0;  // micro-batch of the template that it belongs to
   std::uint32_t number = 0;  // among those of that micro-batch
-  std::int64_t bytes = 0;
+  std::int64_t bytes = 0;    // in the arena
+  std::int64_t live = 0;     // its own
+  MemoryCause cause = MemoryCause::kActivations;
   std::vector<TemplateRef> touches;  // the last on each stream
   bool sent_gradient = false;        // held until the other side has shown that it got it
 };
@@ -58,6 +60,7 @@ struct StageTemplate {
   std::vector<TemplateBuffer> buffers;       // transient ones
   std::vector<std::uint32_t> buffer_counts;  // by micro-batch of the template; the last are the tail's
   ByteCount persistent_bytes;
+  std::vector<ByteCount> persistent_by_cause = std::vector<ByteCount>(kMemoryCauses);
 };
 
 // Which micro-batches of a stage stand for which.

@@ -86,9 +86,9 @@ int bench(const std::string& models, std::size_t wanted) {
     const double first = clock.lap();
     (void)price_under_stack(program, plan, request.machine, groups);
     const double priced = clock.lap();
-    OutlineExecution execution(program, costs);
+    OutlineExecution execution(program);
     const double set_up = clock.lap();
-    const Nanoseconds step = execution.run();
+    const Nanoseconds step = execution.run(costs);
     const double run = clock.lap();
     std::size_t instructions = 0;
     for (const RoleOutline& role : program.roles) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -14,9 +13,18 @@ namespace {
 
 constexpr double kTolerance = 1e-9;  // relative: as the solver's
 
+// Numbers of coupled groups: 0 to this less one. They are given one after the other.
+std::size_t groups_of(const FlowSet& flows) {
+  std::size_t count = 0;
+  for (const Flow& flow : flows.flows()) {
+    count = std::max(count, flow.coupled_group ? static_cast<std::size_t>(*flow.coupled_group) + 1 : 0);
+  }
+  return count;
+}
+
 // Whether all commodities have as many bytes for their weight, and no caps.
 bool equal(const FlowSet& flows) {
-  std::unordered_map<std::int32_t, std::pair<double, double>> largest;  // of a coupled group: bytes, and for its weight
+  std::vector<std::pair<double, double>> largest(groups_of(flows));  // of a coupled group: bytes, and for its weight
   const double expected = flows.flows().front().bytes.si() / flows.flows().front().weight;
   const auto as_expected = [&](double share) { return std::abs(share - expected) <= kTolerance * expected; };
   bool alone_equal = expected > 0.0;
@@ -27,12 +35,12 @@ bool equal(const FlowSet& flows) {
     }
     if (!flow.coupled_group) {
       alone_equal = alone_equal && as_expected(bytes / flow.weight);
-    } else if (auto& known = largest[*flow.coupled_group]; bytes > known.first) {
+    } else if (auto& known = largest[static_cast<std::size_t>(*flow.coupled_group)]; bytes > known.first) {
       known = {bytes, bytes / flow.weight};
     }
   }
   return alone_equal && std::all_of(largest.begin(), largest.end(),
-                                    [&](const auto& group) { return as_expected(group.second.second); });
+                                    [&](const auto& group) { return group.first <= 0.0 || as_expected(group.second); });
 }
 
 std::vector<double> seconds_of_lanes(const Lanes& lanes, const FlowSet& flows) {
@@ -86,11 +94,11 @@ std::optional<LastFlow> last_by_busiest_lane(const Lanes& lanes, const FlowSet& 
     }
   }
   // A coupled group ends together, wherever it is held.
-  std::unordered_map<std::int32_t, std::int32_t> of_group;
+  std::vector<std::int32_t> of_group(groups_of(flows), -1);
   for (std::size_t i = 0; i < flows.flows().size(); ++i) {
     const Flow& flow = flows.flows()[i];
-    if (flow.coupled_group && of_path[flows.path_of(i)] >= 0) {
-      of_group.try_emplace(*flow.coupled_group, of_path[flows.path_of(i)]);
+    if (flow.coupled_group && of_group[static_cast<std::size_t>(*flow.coupled_group)] < 0) {
+      of_group[static_cast<std::size_t>(*flow.coupled_group)] = of_path[flows.path_of(i)];
     }
   }
   LastFlow last;
@@ -100,8 +108,7 @@ std::optional<LastFlow> last_by_busiest_lane(const Lanes& lanes, const FlowSet& 
     const Flow& flow = flows.flows()[i];
     std::int32_t arc = of_path[flows.path_of(i)];
     if (flow.coupled_group) {
-      const auto held = of_group.find(*flow.coupled_group);
-      arc = held == of_group.end() ? -1 : held->second;
+      arc = of_group[static_cast<std::size_t>(*flow.coupled_group)];
     }
     if (arc < 0) {
       continue;

@@ -40,6 +40,24 @@ double feed_forward_bytes(const FeedForwardShape& shape, const Sizes& sizes, dou
   return (sizes.activation * up + sizes.input * as_double(shape.width)) / cut;
 }
 
+// As the project's programs keep them: all that the input products make, attention's output and rows' statistics.
+double program_attention_bytes(const AttentionShape& attention, const Sizes& sizes) {
+  double elements = as_double(attention.output_elements()) / sizes.tensor;
+  for (const ProductShape& product : attention.inputs) {
+    elements += as_double(product.outputs) / (product.cut == TensorCut::kWhole ? 1.0 : sizes.tensor);
+  }
+  return sizes.activation * elements + kStatisticBytes * as_double(attention.heads) / sizes.tensor;
+}
+
+// Routing, tokens at the experts of the expert-tensor group, and their outputs back, whoever computes them.
+double program_experts_bytes(const ExpertsShape& experts, std::int64_t hidden, const Layout& layout,
+                             const Sizes& sizes) {
+  const double each = as_double(experts.experts_per_token) / sizes.norms;
+  const double wide = as_double((experts.expert.gated ? 3 : 2) * experts.expert.width);
+  const double bytes = sizes.activation * each * (1.0 + (layout.expert_tensor + 1.0) * as_double(hidden) + wide);
+  return bytes + (experts.shared ? feed_forward_bytes(*experts.shared, sizes, sizes.tensor) : 0.0);
+}
+
 // That an expert-tensor group works on, per token of a tensor-parallel group.
 double expert_tokens(const ExpertsShape& experts, const Layout& layout) {
   const double imbalance = experts.capacity_factor ? *experts.capacity_factor : experts.imbalance;
@@ -58,10 +76,12 @@ double experts_bytes(const ExpertsShape& experts, std::int64_t hidden, const Lay
 }
 
 // Gradients of row-parallel products' outputs and of norms' outputs.
-double deferred_bytes(const LayerShape& layer, const Layout& layout, const Sizes& sizes) {
+double deferred_bytes(const LayerShape& layer, const Layout& layout, const Sizes& sizes, bool program) {
   double outputs = 1.0 + (layer.feed_forward ? 1.0 : 0.0);
   if (layer.experts) {
-    outputs += expert_tokens(*layer.experts, layout) + (layer.experts->shared ? 1.0 : 0.0);
+    const double tokens = program ? as_double(layer.experts->experts_per_token) * layout.expert_tensor / sizes.norms
+                                  : expert_tokens(*layer.experts, layout);
+    outputs += tokens + (layer.experts->shared ? 1.0 : 0.0);
   }
   outputs += static_cast<double>(layer.norms) / sizes.norms;
   return outputs * sizes.activation * as_double(layer.hidden);
@@ -86,14 +106,17 @@ ActivationBytes activation_bytes(const LayerShape& layer, const Layout& layout, 
   ActivationBytes bytes;
   bytes.input = sizes.activation * hidden;
   bytes.all = (layer.parallel_branches ? 1.0 : 2.0) * sizes.activation * hidden + layer.norms * sizes.input * hidden;
-  bytes.all += attention_bytes(layer.attention, sizes, habits, layout.recompute == Recompute::kSelective, sequence);
+  bytes.all += habits.program ? program_attention_bytes(layer.attention, sizes)
+                              : attention_bytes(layer.attention, sizes, habits,
+                                                layout.recompute == Recompute::kSelective, sequence);
   if (layer.feed_forward) {
     bytes.all += feed_forward_bytes(*layer.feed_forward, sizes, sizes.tensor);
   }
   if (layer.experts) {
-    bytes.all += experts_bytes(*layer.experts, layer.hidden, layout, sizes);
+    bytes.all += habits.program ? program_experts_bytes(*layer.experts, layer.hidden, layout, sizes)
+                                : experts_bytes(*layer.experts, layer.hidden, layout, sizes);
   }
-  bytes.deferred = deferred_bytes(layer, layout, sizes);
+  bytes.deferred = deferred_bytes(layer, layout, sizes, habits.program);
   return bytes;
 }
 

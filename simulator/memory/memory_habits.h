@@ -17,6 +17,9 @@ struct MemoryHabits {
   bool keeps_gathered = false;
   // 16-bit gradients beside the sums, per parameter: DeepSpeed's BF16 and FP16 optimizers.
   double gradient_copy_bytes = 0.0;
+  // The project's own programs, which `simulate` and the executor run, instead of usual software: fused attention,
+  // logits and their gradient in one buffer of the compute type, no padding (program_memory.h).
+  bool program = false;
 };
 
 }  // namespace trainyard::simulator

@@ -11,6 +11,7 @@
 #include "simulator/memory/activation_memory.h"
 #include "simulator/memory/communicator_memory.h"
 #include "simulator/memory/in_flight.h"
+#include "simulator/memory/program_memory.h"
 
 namespace trainyard::simulator {
 
@@ -22,6 +23,10 @@ constexpr double kDeferredFragmentation = 0.07;
 // A weight's gradient before it is added to the sum: 16-bit and on its way to fp32. Fits the peaks of Megatron-LM
 // runs with large feed-forwards (SimuMax, B200).
 constexpr double kWeightGradientBytes = 4.0;
+// Holes that a program's arena keeps, of what comes and goes in it: by and large, 0 to 13 %; more where layers' whole
+// parameters pass through it.
+constexpr double kArenaFragmentation = 0.04;
+constexpr double kArenaFragmentationGathering = 0.08;
 constexpr double kVocabularyMultiple = 128.0;  // times tp: Megatron-LM, make-vocab-size-divisible-by
 constexpr double kMasterBytes = 4.0;           // fp32 weights beside 16-bit ones (Micikevicius et al. 2017)
 constexpr double kLayersAtWork = 2.0;          // this one and the next, where layers come and go
@@ -76,6 +81,12 @@ struct MemoryModel::Costs {
   double multi_token_dense = 0.0;
   double multi_token_expert = 0.0;
   double multi_token_kept = 0.0;
+  // Of programs:
+  double wide = 0.0;       // of the flow, gone when weights' gradients begin
+  double flow = 0.0;       // gradients on their way in a layer's backward
+  double whole = 0.0;      // the hidden state of all tokens of a tensor-parallel group
+  double gathered = 0.0;   // parameters that a layer gathers, and those of the next unit
+  double scattered = 0.0;  // gradients that it has whole
 };
 
 // What a stage holds.
@@ -87,6 +98,9 @@ struct MemoryModel::Stage {
   int heads = 0;
   double in_flight = 1.0;
   double deferred = 0.0;
+  HeldPasses later;  // of programs: another moment that may be worse
+  int sent = 0;
+  bool last_again = false;  // of a chunk that recomputes, the last layer too: backward begins with it
 };
 
 MemoryModel::Parameters MemoryModel::parameters_of(const LayerShape& layer) {
@@ -149,7 +163,8 @@ MemoryModel::Costs MemoryModel::costs_of(const Layout& layout) const {
   const double experts_cut = static_cast<double>(layout.expert) * layout.expert_tensor;
   const double replicas = static_cast<double>(layout.data) * layout.context;
   costs.dense = parameter_bytes(layout, shards(layout, replicas), habits_);
-  costs.expert = parameter_bytes(layout, shards(layout, std::max(1.0, replicas * tensor / experts_cut)), habits_);
+  const double expert_replicas = std::max(1.0, replicas * tensor / experts_cut);
+  costs.expert = parameter_bytes(layout, habits_.program ? expert_replicas : shards(layout, expert_replicas), habits_);
   const double tokens = as_double(layout.micro_batch) * sequence_ / layout.context;
   const auto local = [&](const Parameters& p) { return p.tensor / tensor + p.whole; };
   for (std::size_t kind = 0; kind < kinds_; ++kind) {
@@ -160,6 +175,9 @@ MemoryModel::Costs MemoryModel::costs_of(const Layout& layout) const {
     costs.dense_parameters.at(kind) = dense;
     costs.expert_parameters.at(kind) = expert;
     costs.kept.at(kind) = tokens * activations.all;
+    if (habits_.program) {
+      add_program_layer(costs, layout, kind, tokens);
+    }
     costs.deferred.at(kind) = tokens * activations.deferred;
     costs.input = tokens * activations.input;
     costs.largest_kept = std::max(costs.largest_kept, costs.kept.at(kind));
@@ -173,6 +191,12 @@ MemoryModel::Costs MemoryModel::costs_of(const Layout& layout) const {
   costs.padded = (padded - vocabulary) * as_double(shape_.head.inputs) / tensor;
   costs.logits = habits_.logit_bytes * tokens * padded / tensor;
   costs.logits_deferred = activation_size(layout.compute_type) * tokens * padded / tensor;
+  if (habits_.program) {
+    costs.padded = 0.0;
+    costs.logits = activation_size(layout.compute_type) * tokens * vocabulary / tensor;
+    costs.logits_deferred = 0.0;
+    costs.whole = activation_size(layout.compute_type) * tokens * as_double(shape_.head.inputs);
+  }
   if (shape_.multi_token) {
     const double blocks = as_double(shape_.multi_token->blocks);
     costs.multi_token_dense = blocks * local(multi_token_);
@@ -182,6 +206,27 @@ MemoryModel::Costs MemoryModel::costs_of(const Layout& layout) const {
     costs.logits *= 1.0 + blocks;
   }
   return costs;
+}
+
+// What a layer keeps and moves as a program; its parameters are counted.
+void MemoryModel::add_program_layer(Costs& costs, const Layout& layout, std::size_t kind, double tokens) const {
+  const double dense = costs.dense_parameters.at(kind);
+  const double expert = costs.expert_parameters.at(kind);
+  costs.kept.at(kind) += tokens * ring_block_bytes(shape_.kinds[kind], layout);
+  costs.wide = std::max(costs.wide, tokens * wide_bytes(shape_.kinds[kind], layout));
+  costs.flow = std::max(costs.flow, tokens * gradient_flow_bytes(shape_.kinds[kind], layout));
+  const double replicas = static_cast<double>(layout.data) * layout.context;
+  const bool shards_dense = shards(layout, replicas) > 1.0;
+  const bool shards_expert = replicas * layout.tensor > static_cast<double>(layout.expert) * layout.expert_tensor;
+  const double size = stored_bytes(layout.parameter_type);
+  if (layout.zero_stage == 3) {
+    costs.gathered =
+        std::max(costs.gathered, size * ((shards_dense ? 2.0 * dense : 0.0) + (shards_expert ? expert : 0.0)));
+  }
+  if (layout.zero_stage >= 2) {
+    costs.scattered = std::max(costs.scattered, stored_bytes(layout.gradient_type) *
+                                                    ((shards_dense ? dense : 0.0) + (shards_expert ? expert : 0.0)));
+  }
 }
 
 void MemoryModel::add_chunk(Stage& stage, const Layout& layout, std::int64_t chunk, std::int64_t chunks) const {
@@ -201,6 +246,7 @@ void MemoryModel::add_chunk(Stage& stage, const Layout& layout, std::int64_t chu
   const double again = layout.recompute == Recompute::kFull && end > begin
                            ? as_double((end - begin + every - 1) / every) / as_double(end - begin)
                            : 0.0;
+  stage.last_again = stage.last_again || (again > 0.0 && (end - begin - 1) % every == 0);
   for (std::size_t kind = 0; kind < kinds_; ++kind) {
     const double count = to.at(kind) - from.at(kind);
     stage.layers.at(kind) += count;
@@ -215,6 +261,13 @@ MemoryModel::Stage MemoryModel::stage_of(const Layout& layout, int stage) const 
   result.index = stage;
   result.in_flight = micro_batches_in_flight(layout, stage);
   result.deferred = weight_gradients_deferred(layout, stage);
+  if (habits_.program) {
+    result.sent = sent_chunks(layout, stage);
+    const std::array<HeldPasses, 2> moments = worst_moments(layout, stage);
+    result.in_flight = moments[0].in_flight;
+    result.deferred = moments[0].deferred;
+    result.later = moments[1];
+  }
   const std::int64_t p = layout.pipeline;
   const std::int64_t v = layout.chunks_per_stage;
   if (layout.schedule == ScheduleKind::kDualPipe && p > 1) {
@@ -241,6 +294,16 @@ struct MemoryModel::Held {
   double deferred = 0.0;  // on top, of one whose weight gradients have still to run
   double at_work = 0.0;   // of the layer that is recomputed
   int tables = 0;         // embedding and head
+  double heads = 0.0;     // micro-batches whose logits a program holds
+};
+
+// Of a program, beside what is kept.
+struct MemoryModel::Pass {
+  double flow = 0.0;
+  double gathered = 0.0;
+  double scattered = 0.0;
+  double logits = 0.0;
+  double sum() const { return flow + gathered + scattered + logits; }
 };
 
 MemoryModel::Held MemoryModel::held_by(const Layout& layout, const Costs& costs, const Stage& stage) const {
@@ -252,10 +315,12 @@ MemoryModel::Held MemoryModel::held_by(const Layout& layout, const Costs& costs,
     held.kept += (stage.layers.at(kind) - again) * costs.kept.at(kind) + again * costs.input;
     // A layer run again keeps what it ran until its weight gradient.
     held.deferred += stage.layers.at(kind) * costs.deferred.at(kind) + again * (costs.kept.at(kind) - costs.input);
-    if (again > 0.0) {
+    // A program's backward that begins with a layer that was kept has given that back by the time it recomputes one.
+    if (again > 0.0 && (!habits_.program || stage.last_again || stage.deferred > 0.0)) {
       held.at_work = std::max(held.at_work, costs.kept.at(kind) - costs.input);
     }
   }
+  held.kept += stage.sent * costs.input;
   const bool one_table = shape_.tied_embeddings && stage.embeds > 0 && stage.heads > 0 && layout.pipeline == 1;
   held.tables = one_table ? 1 : stage.embeds + stage.heads;
   held.dense += held.tables * costs.table;
@@ -267,8 +332,33 @@ MemoryModel::Held MemoryModel::held_by(const Layout& layout, const Costs& costs,
     held.expert += costs.multi_token_expert;
     held.kept += costs.multi_token_kept;
     held.deferred += costs.logits_deferred;
+    if (habits_.program) {
+      held.heads = heads_in_flight(layout, stage.in_flight);
+    }
   }
   return held;
+}
+
+// The most that one pass of a program holds besides what is kept: in a layer, or at the head, whose logits are gone by
+// the time that layers are at work unless weight gradients come later.
+MemoryModel::Pass MemoryModel::pass_of(const Layout& layout, const Costs& costs, const Stage& stage,
+                                       const Held& held) const {
+  const bool apart = stage.deferred > 0.0;
+  const double ends = held.heads * 2.0 * costs.input;
+  const double logits = held.heads * costs.logits;
+  const double left = apart ? logits + ends : std::max(0.0, held.heads - 1.0) * (costs.logits + 2.0 * costs.input);
+  // Whole gradients come behind the widest of the flow; where they come later, behind all of it.
+  const double gone = std::min(costs.scattered, apart ? costs.flow : costs.wide);
+  const Pass layer{costs.flow - gone, costs.gathered, costs.scattered, left};
+  if (held.heads == 0.0) {
+    return layer;
+  }
+  const bool shards_ends = shards(layout, static_cast<double>(layout.data) * layout.context) > 1.0;
+  const double table = shards_ends ? costs.table : 0.0;
+  const Pass head{costs.whole,
+                  layout.zero_stage == 3 ? table * stored_bytes(layout.parameter_type) + costs.gathered / 2.0 : 0.0,
+                  layout.zero_stage >= 2 ? table * stored_bytes(layout.gradient_type) : 0.0, logits + ends};
+  return layer.sum() + held.at_work > head.sum() ? layer : head;
 }
 
 // Parameters gathered and gradients on their way, as the ZeRO stage has them.
@@ -290,7 +380,8 @@ MemoryModel::Passing MemoryModel::passing(const Layout& layout, const Costs& cos
 }
 
 double MemoryModel::activations_of(const Stage& stage, const Held& held) {
-  return stage.in_flight * held.kept + stage.deferred * held.deferred + held.at_work;
+  const double first = stage.in_flight * held.kept + stage.deferred * held.deferred;
+  return std::max(first, stage.later.in_flight * held.kept + stage.later.deferred * held.deferred) + held.at_work;
 }
 
 MemoryPrice MemoryModel::priced(const Layout& layout, const Costs& costs, const Stage& stage) const {
@@ -309,15 +400,27 @@ MemoryPrice MemoryModel::priced(const Layout& layout, const Costs& costs, const 
   at(MemoryUse::kActivations) = layout.offload.activations
                                     ? std::min(activations, kLayersAtWork * costs.largest_kept + held.at_work)
                                     : activations;
-  const Passing moving = passing(layout, costs, held);
-  at(MemoryUse::kGathered) = moving.gathered;
-  at(MemoryUse::kBuckets) = moving.buckets;
-  at(MemoryUse::kLogits) = stage.heads > 0 ? costs.logits : 0.0;
-  at(MemoryUse::kWorkspace) = std::max(0.0, kWeightGradientBytes * costs.largest_weight - at(MemoryUse::kLogits));
+  if (habits_.program) {
+    const Pass pass = pass_of(layout, costs, stage, held);
+    at(MemoryUse::kActivations) += pass.flow;
+    at(MemoryUse::kGathered) = pass.gathered;
+    at(MemoryUse::kBuckets) = pass.scattered;
+    at(MemoryUse::kLogits) = pass.logits;
+  } else {
+    const Passing moving = passing(layout, costs, held);
+    at(MemoryUse::kGathered) = moving.gathered;
+    at(MemoryUse::kBuckets) = moving.buckets;
+    at(MemoryUse::kLogits) = stage.heads > 0 ? costs.logits : 0.0;
+    at(MemoryUse::kWorkspace) = std::max(0.0, kWeightGradientBytes * costs.largest_weight - at(MemoryUse::kLogits));
+  }
   const double allocated = std::accumulate(use.begin(), use.end(), 0.0);
   at(MemoryUse::kFragmentation) =
-      (stage.deferred > 0.0 ? std::max(habits_.fragmentation, kDeferredFragmentation) : habits_.fragmentation) *
-      allocated;
+      habits_.program
+          ? (layout.zero_stage == 3 ? kArenaFragmentationGathering : kArenaFragmentation) *
+                (at(MemoryUse::kActivations) + at(MemoryUse::kGathered) + at(MemoryUse::kBuckets) +
+                 at(MemoryUse::kLogits))
+          : (stage.deferred > 0.0 ? std::max(habits_.fragmentation, kDeferredFragmentation) : habits_.fragmentation) *
+                allocated;
   at(MemoryUse::kCommunicator) = communicators(layout) * kCommunicatorBytes;
   at(MemoryUse::kWorkspace) += runtime_;
   MemoryPrice price;
@@ -334,6 +437,10 @@ MemoryPrice MemoryModel::priced(const Layout& layout, const Costs& costs, const 
 double MemoryModel::need_of(const Layout& layout, const Costs& costs, const Stage& stage) const {
   const Held held = held_by(layout, costs, stage);
   const double weight = kWeightGradientBytes * costs.largest_weight;
+  if (habits_.program) {
+    return held.dense * costs.dense.sum() + held.expert * costs.expert.sum() + activations_of(stage, held) +
+           pass_of(layout, costs, stage, held).sum();
+  }
   return held.dense * costs.dense.sum() + held.expert * costs.expert.sum() +
          held.tables * costs.padded * costs.dense.sum() + activations_of(stage, held) +
          (stage.heads > 0 ? std::max(costs.logits, weight) : weight);

@@ -46,6 +46,7 @@ class MemoryModel {
   struct Stage;
   struct Costs;
   struct Held;
+  struct Pass;
   struct Passing {
     double gathered = 0.0;
     double buckets = 0.0;
@@ -54,9 +55,11 @@ class MemoryModel {
   static Parameters parameters_of(const LayerShape& layer);
   Costs costs_of(const Layout& layout) const;
   Stage stage_of(const Layout& layout, int stage) const;
+  void add_program_layer(Costs& costs, const Layout& layout, std::size_t kind, double tokens) const;
   void add_chunk(Stage& stage, const Layout& layout, std::int64_t chunk, std::int64_t chunks) const;
   Held held_by(const Layout& layout, const Costs& costs, const Stage& stage) const;
   Passing passing(const Layout& layout, const Costs& costs, const Held& held) const;
+  Pass pass_of(const Layout& layout, const Costs& costs, const Stage& stage, const Held& held) const;
   static double activations_of(const Stage& stage, const Held& held);
   double need_of(const Layout& layout, const Costs& costs, const Stage& stage) const;
   MemoryPrice priced(const Layout& layout, const Costs& costs, const Stage& stage) const;

@@ -1,26 +1,28 @@
 #include "simulator/memory/outline_memory.h"
 
-#include <algorithm>
-
-#include "simulator/memory/memory_estimate.h"
 #include "simulator/step/step_costs.h"
 
 namespace trainyard::simulator {
 
-std::optional<Infeasible> exceeds_memory(const ProgramOutline& outline, const Plan& plan,
-                                         const DeviceProfile& profile) {
-  const auto held = [](const RoleOutline& role) { return role.arena_bytes + role.persistent_bytes; };
-  const RoleOutline& most =
-      *std::max_element(outline.roles.begin(), outline.roles.end(),
-                        [&](const RoleOutline& a, const RoleOutline& b) { return held(a) < held(b); });
-  const std::int64_t per_node = ranks_per_node(profile, plan.layout.ranks());
-  if (held(most) + runtime_memory(outline.frame.mesh, profile) <= memory_per_rank(profile, per_node)) {
-    return std::nullopt;
+std::vector<RoleMemory> outline_memory(const ProgramOutline& outline, const DeviceProfile& profile) {
+  const ByteCount runtime = runtime_memory(outline.frame.mesh, profile);
+  std::vector<RoleMemory> memory;
+  for (const RoleOutline& role : outline.roles) {
+    RoleMemory& made = memory.emplace_back();
+    made.role = role.role.id;
+    made.stage = role.role.stage;
+    made.representative = role.role.representative;
+    made.by_cause = role.peak_by_cause;
+    const ByteCount held = role.arena_bytes + role.persistent_bytes;
+    made.by_cause[static_cast<std::size_t>(MemoryCause::kFragmentation)] = held - role.peak;
+    made.by_cause[static_cast<std::size_t>(MemoryCause::kRuntime)] = runtime;
+    made.total = held + runtime;
   }
-  Role role = stage_role(plan, most.role.stage);
-  role.id = most.role.id;
-  role.representative = most.role.representative;
-  return exceeds_memory({estimate_memory(role, outline.frame.mesh, profile)}, profile, per_node);
+  return memory;
+}
+
+std::optional<Infeasible> exceeds_memory(const ProgramOutline& outline, const DeviceProfile& profile) {
+  return exceeds_memory(outline_memory(outline, profile), profile, ranks_per_node(profile, outline.frame.mesh.ranks()));
 }
 
 }  // namespace trainyard::simulator

@@ -1,17 +1,20 @@
-// Memory of a step's outline: whether it fits, from what its roles hold; what holds it is worked out of one role only
-// where it doesn't. The same totals and words as memory_estimate.h gives of the whole program.
+// Memory of a step's outline: the same by cause and total as memory_estimate.h gives of the whole program.
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "core/plan/device_profile.h"
 #include "core/plan/infeasible.h"
-#include "core/plan/plan.h"
 #include "core/program/outline.h"
+#include "simulator/memory/memory_estimate.h"
 
 namespace trainyard::simulator {
 
-// outline: of this plan. Nothing where all ranks fit.
-std::optional<Infeasible> exceeds_memory(const ProgramOutline& outline, const Plan& plan, const DeviceProfile& profile);
+// By role.
+std::vector<RoleMemory> outline_memory(const ProgramOutline& outline, const DeviceProfile& profile);
+
+// Nothing where all ranks fit.
+std::optional<Infeasible> exceeds_memory(const ProgramOutline& outline, const DeviceProfile& profile);
 
 }  // namespace trainyard::simulator

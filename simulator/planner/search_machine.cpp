@@ -106,6 +106,7 @@ StackProfile find_stack(const Accelerator& accelerator, const std::string& name)
 MemoryHabits memory_habits(const StackProfile& stack) {
   MemoryHabits habits;
   habits.unfused_attention = stack.attention == AttentionKernel::kUnfused;
+  habits.program = true;
   return habits;
 }
 

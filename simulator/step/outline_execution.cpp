@@ -1,6 +1,7 @@
 #include "simulator/step/outline_execution.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <map>
 #include <tuple>
@@ -19,42 +20,45 @@ bool joins_roles(GroupKind kind) { return kind == GroupKind::kWorld || kind == G
 
 }  // namespace
 
-OutlineExecution::OutlineExecution(const ProgramOutline& outline, const OutlineCosts& costs)
-    : outline_(outline), costs_(costs), roles_(outline.roles.size()) {
+OutlineExecution::OutlineExecution(const ProgramOutline& outline) : outline_(outline), roles_(outline.roles.size()) {
+  std::vector<std::vector<std::uint32_t>> joining(roles_.size());  // collectives that join roles, from the last
   for (std::size_t r = 0; r < roles_.size(); ++r) {
     roles_[r].outline = &outline.roles[r];
-    prepare(outline.roles[r], costs.work[r]);
+    prepare(roles_[r], joining[r]);
   }
   meet_transfers();
-  meet_collectives();
+  meet_collectives(joining);
 }
 
-void OutlineExecution::prepare(const RoleOutline& outline, const std::vector<Nanoseconds>& work) {
-  RoleState& role = roles_[static_cast<std::size_t>(&outline - outline_.roles.data())];
-  check(work.size() == outline.examples->instructions.size(), "every example needs a cost");
-  for (std::size_t e = 0; e < work.size(); ++e) {
-    const Instruction& example = outline.examples->instructions[e];
-    Cost cost{work[e], -1, static_cast<std::uint8_t>(example.stream), false, false};
+void OutlineExecution::prepare(RoleState& role, std::vector<std::uint32_t>& joining) const {
+  for (const Instruction& example : role.outline->examples->instructions) {
+    Cost cost;
+    cost.stream = static_cast<std::uint8_t>(example.stream);
     if (example.communication) {
-      const OverlapSlowdown& slowdown = costs_.overlap[example.communication->group.at()];
       cost.group = static_cast<std::int16_t>(example.communication->group.value());
-      cost.slows = slowdown.compute > 1.0 || slowdown.communication > 1.0;
       cost.joins = joins_roles(outline_.frame.groups[example.communication->group.at()].kind);
     }
     role.costs.push_back(cost);
   }
-  const std::size_t n = outline.instructions.size();
-  role.next.assign(n, kNone);
+  for (const OutlineTransfer& transfer : role.outline->transfers) {
+    role.costs[role.outline->instructions[transfer.instruction].example].meets = true;
+  }
+  const std::size_t n = role.outline->instructions.size();
+  role.next.resize(n);
   role.meeting.assign(n, kNone);
-  role.ended.assign(n, false);
+  role.compute.resize(n);
+  role.first.fill(kNone);
   for (std::size_t i = n; i-- > 0;) {
     const Cost& cost = cost_of(role, static_cast<std::uint32_t>(i));
-    Head& head = role.heads[cost.stream];
-    role.next[i] = head.instruction;
-    head.instruction = static_cast<std::uint32_t>(i);
+    std::uint32_t& head = role.first[cost.stream];
+    role.next[i] = head;
+    head = static_cast<std::uint32_t>(i);
     if (cost.joins) {
-      role.joining.push_back(static_cast<std::uint32_t>(i));
+      joining.push_back(static_cast<std::uint32_t>(i));
     }
+  }
+  for (Cost& cost : role.costs) {
+    cost.meets = cost.meets || cost.joins;
   }
 }
 
@@ -62,11 +66,17 @@ void OutlineExecution::join(std::uint32_t meeting, Side side) {
   if (meeting >= meetings_.size()) {
     meetings_.resize(meeting + 1);
   }
-  Meeting& met = meetings_[meeting];
-  met.sides.push_back(side);
-  ++met.unposted;
-  ++met.unmoved;
-  roles_[side.role].meeting[side.instruction] = meeting;
+  RoleState& role = roles_[side.role];
+  const RoleOutline& outline = *role.outline;
+  const std::uint32_t i = side.instruction;
+  for (std::uint32_t w = i == 0 ? 0 : outline.instructions[i - 1].waits_end; w < outline.instructions[i].waits_end;
+       ++w) {
+    if (cost_of(role, outline.waits[w]).stream == kCompute) {
+      side.computed = outline.waits[w];
+    }
+  }
+  meetings_[meeting].sides.push_back(side);
+  role.meeting[i] = meeting;
 }
 
 // Both sides carry the same tag.
@@ -84,7 +94,7 @@ void OutlineExecution::meet_transfers() {
       if (met == kNone) {
         met = static_cast<std::uint32_t>(meetings_.size());
       }
-      join(met, {r, transfer.instruction});
+      join(met, {r, transfer.instruction, kNone, kNever});
     }
   }
   for (const Meeting& met : meetings_) {
@@ -93,12 +103,12 @@ void OutlineExecution::meet_transfers() {
 }
 
 // The k-th collective that a role posts on a group meets the k-th of the others of it.
-void OutlineExecution::meet_collectives() {
+void OutlineExecution::meet_collectives(const std::vector<std::vector<std::uint32_t>>& joining) {
   std::map<std::tuple<std::int32_t, std::size_t, int>, std::uint32_t> known;  // group, its first role, k
   for (std::uint32_t r = 0; r < roles_.size(); ++r) {
     std::map<std::int32_t, int> posted;
     std::map<std::int32_t, std::size_t> first;
-    for (auto i = roles_[r].joining.rbegin(); i != roles_[r].joining.rend(); ++i) {
+    for (auto i = joining[r].rbegin(); i != joining[r].rend(); ++i) {
       const std::int32_t id = cost_of(roles_[r], *i).group;
       const auto [entry, added] = first.try_emplace(id, 0);
       if (added) {
@@ -106,7 +116,7 @@ void OutlineExecution::meet_collectives() {
       }
       const auto [met, is_new] =
           known.try_emplace({id, entry->second, posted[id]++}, static_cast<std::uint32_t>(meetings_.size()));
-      join(met->second, {r, *i});
+      join(met->second, {r, *i, kNone, kNever});
     }
   }
 }
@@ -123,61 +133,180 @@ std::size_t OutlineExecution::first_role(const Group& group, std::uint32_t r) co
   return first;
 }
 
-Nanoseconds OutlineExecution::run() {
-  for (std::uint32_t r = 0; r < roles_.size(); ++r) {
-    release(r, (1U << kStreams) - 1, 0);
+void OutlineExecution::set_costs(RoleState& role, const std::vector<Nanoseconds>& work) const {
+  check(work.size() == role.costs.size(), "every example needs a cost");
+  for (std::size_t e = 0; e < work.size(); ++e) {
+    Cost& cost = role.costs[e];
+    cost.work = work[e];
+    if (cost.group >= 0) {
+      const OverlapSlowdown& slowdown = costs_->overlap[static_cast<std::size_t>(cost.group)];
+      cost.slows = slowdown.compute > 1.0 || slowdown.communication > 1.0;
+      check(!cost.slows || !cost.meets, "what joins stages slows nothing");
+    }
   }
-  while (true) {
-    if (!later_.empty() && later_.top().time == now_) {
-      const Event event = later_.top();
-      later_.pop();
-      handle(event);
-    } else if (handled_ < due_.size()) {
-      const Event event = due_[handled_++];
-      handle(event);
-    } else if (!later_.empty()) {
-      due_.clear();
-      handled_ = 0;
-      now_ = later_.top().time;
+  Nanoseconds sum = 0;
+  for (std::uint32_t i = role.first[kCompute]; i != kNone; i = role.next[i]) {
+    sum += cost_of(role, i).work;
+    role.compute[i] = sum;
+  }
+}
+
+void OutlineExecution::reset(const OutlineCosts& costs, OutlineTimes* times) {
+  costs_ = &costs;
+  if (times != nullptr) {
+    times->resize(roles_.size());
+  }
+  for (std::size_t r = 0; r < roles_.size(); ++r) {
+    RoleState& role = roles_[r];
+    set_costs(role, costs.work[r]);
+    const std::size_t n = role.next.size();
+    role.ended.assign(n, false);
+    role.at = role.first;
+    role.waits_for.fill(kNone);
+    role.finish.fill(kNever);
+    role.posted.fill(kNone);
+    role.slowing_count = 0;
+    role.generations = 0;
+    role.done = 0;
+    role.clock = kNever;
+    if (times != nullptr) {
+      (*times)[r].assign(n, {});
+      role.times = (*times)[r].data();
     } else {
-      break;
+      role.times = nullptr;
+    }
+  }
+  for (Meeting& meeting : meetings_) {
+    meeting.unposted = meeting.sides.size();
+    for (Side& side : meeting.sides) {
+      side.came = kNever;
+    }
+  }
+}
+
+Nanoseconds OutlineExecution::run(const OutlineCosts& costs, OutlineTimes* times) {
+  reset(costs, times);
+  now_ = reach_ = behind_ = 0;
+  for (std::uint32_t r = 0; r < roles_.size(); ++r) {
+    release(roles_[r], (1U << kStreams) - 1);
+    happen(r);
+    set_clock(r, next_event(roles_[r]));
+  }
+  Nanoseconds last = 0;
+  while (!turns_.empty()) {
+    const auto [clock, r] = turns_.top();
+    turns_.pop();
+    if (clock == roles_[r].clock) {
+      behind_ = clock;
+      advance(r);
+      last = std::max(last, now_);
     }
   }
   for (const RoleState& role : roles_) {
-    if (role.done != role.outline->instructions.size()) {
+    if (role.done != role.next.size()) {
       check(false, "the step cannot finish; waiting: " + waiting());
     }
   }
-  return last_;
+  return last;
 }
 
-void OutlineExecution::push(Nanoseconds time, std::uint32_t r, std::size_t stream, EventKind kind) {
-  const Event event{time, sequence_++, r, roles_[r].heads[stream].generation, static_cast<std::uint8_t>(stream), kind};
-  if (time == now_) {
-    due_.push_back(event);
-  } else {
-    later_.push(event);
+void OutlineExecution::set_clock(std::uint32_t r, Nanoseconds clock) {
+  roles_[r].clock = clock;
+  if (clock != kNever) {
+    turns_.push({clock, r});
   }
 }
 
-void OutlineExecution::handle(const Event& event) {
-  if (event.kind == EventKind::kBegin) {
-    begin(event.role, event.stream, event.time);
-  } else if (event.generation == roles_[event.role].heads[event.stream].generation) {
-    finish(event.role, event.stream, event.time);
-  }
+Nanoseconds OutlineExecution::next_event(const RoleState& role) {
+  return *std::min_element(role.finish.begin(), role.finish.end());
 }
-bool OutlineExecution::is_ready(RoleState& role, std::size_t stream) {
-  Head& head = role.heads[stream];
-  head.waits_for = kNone;
-  const std::uint32_t i = head.instruction;
+
+// From where the role is to where others may reach it. Its first event may always happen: all others are as far.
+void OutlineExecution::advance(std::uint32_t r) {
+  RoleState& role = roles_[r];
+  reach_ = reach_of(role);
+  do {
+    now_ = next_event(role);
+    happen(r);
+    role.clock = next_event(role);
+  } while (role.clock < reach_);
+  set_clock(r, role.clock);
+}
+
+Nanoseconds OutlineExecution::reach_of(const RoleState& role) const {
+  Nanoseconds reach = kNever;
+  for (const std::uint32_t meeting : role.posted) {
+    if (meeting != kNone) {
+      reach = std::min(reach, earliest_end(meetings_[meeting]));
+    }
+  }
+  return reach;
+}
+
+Nanoseconds OutlineExecution::earliest_end(const Meeting& meeting) const {
+  Nanoseconds begins = 0;
+  Nanoseconds work = 0;
+  for (const Side& side : meeting.sides) {
+    begins = std::max(begins, side.came != kNever ? side.came : earliest_post(side));
+    work = std::max(work, cost_of(roles_[side.role], side.instruction).work);
+  }
+  return begins + work;
+}
+
+Nanoseconds OutlineExecution::earliest_post(const Side& side) const {
+  const RoleState& role = roles_[side.role];
+  const std::uint32_t head = role.at[kCompute];
+  if (side.computed == kNone || role.ended[side.computed]) {
+    return behind_;
+  }
+  const Nanoseconds between = role.compute[side.computed] - role.compute[head];
+  if (role.finish[kCompute] == kNever) {
+    return behind_ + cost_of(role, head).work + between;
+  }
+  // At full rate; ends are rounded.
+  const Nanoseconds ends = role.since[kCompute] + static_cast<Nanoseconds>(role.remaining[kCompute]) - 1;
+  return std::max(behind_, ends) + between;
+}
+
+// All of the role's that is to happen now: first what was known before, in the order in which it was.
+void OutlineExecution::happen(std::uint32_t r) {
+  RoleState& role = roles_[r];
+  for (std::size_t stream = first_finished(role); stream < kStreams; stream = first_finished(role)) {
+    finish(role, stream);
+  }
+  for (std::size_t i = 0; i < due_.size(); ++i) {
+    const Due due = due_[i];
+    if (due.begins) {
+      begin(r, due.stream);
+    } else if (due.generation == role.generation[due.stream] && role.finish[due.stream] == now_) {
+      finish(role, due.stream);
+    }
+  }
+  due_.clear();
+}
+
+std::size_t OutlineExecution::first_finished(const RoleState& role) const {
+  std::size_t first = kStreams;
+  for (std::size_t stream = 0; stream < kStreams; ++stream) {
+    if (role.finish[stream] == now_ && role.made[stream] < now_ &&
+        (first == kStreams ||
+         std::pair(role.made[stream], role.generation[stream]) < std::pair(role.made[first], role.generation[first]))) {
+      first = stream;
+    }
+  }
+  return first;
+}
+
+bool OutlineExecution::is_ready(RoleState& role, std::size_t stream) const {
+  role.waits_for[stream] = kNone;
+  const std::uint32_t i = role.at[stream];
   if (i == kNone) {
     return false;
   }
   const std::vector<OutlineInstruction>& instructions = role.outline->instructions;
   for (std::uint32_t w = i == 0 ? 0 : instructions[i - 1].waits_end; w < instructions[i].waits_end; ++w) {
     if (!role.ended[role.outline->waits[w]]) {
-      head.waits_for = role.outline->waits[w];
+      role.waits_for[stream] = role.outline->waits[w];
       return false;
     }
   }
@@ -185,133 +314,156 @@ bool OutlineExecution::is_ready(RoleState& role, std::size_t stream) {
 }
 
 // The next instructions of these streams, by bit, as far as they wait for nothing more; in the program's order.
-void OutlineExecution::release(std::uint32_t r, std::uint32_t streams, Nanoseconds now) {
-  RoleState& role = roles_[r];
-  std::array<std::size_t, kStreams> ready{};
-  std::size_t count = 0;
-  for (std::size_t stream = 0; stream < kStreams; ++stream) {
-    if ((streams >> stream & 1U) == 0 || !is_ready(role, stream)) {
+void OutlineExecution::release(RoleState& role, std::uint32_t streams) {
+  const std::size_t first = due_.size();
+  for (; streams != 0; streams &= streams - 1) {
+    const auto stream = static_cast<std::size_t>(std::countr_zero(streams));
+    if (!is_ready(role, stream)) {
       continue;
     }
-    std::size_t at = count++;
-    for (; at > 0 && role.heads[ready[at - 1]].instruction > role.heads[stream].instruction; --at) {
-      ready[at] = ready[at - 1];
-    }
-    ready[at] = stream;
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    push(now, r, ready[i], EventKind::kBegin);
-  }
-}
-
-void OutlineExecution::begin(std::uint32_t r, std::size_t stream, Nanoseconds now) {
-  const std::uint32_t meeting = roles_[r].meeting[roles_[r].heads[stream].instruction];
-  if (meeting == kNone) {
-    start(r, stream, now);
-  } else if (--meetings_[meeting].unposted == 0) {
-    start(r, stream, now);
-    for (const Side& side : meetings_[meeting].sides) {
-      if (side.role != r) {
-        start(side.role, cost_of(roles_[side.role], side.instruction).stream, now);
-      }
+    due_.push_back({0, static_cast<std::uint8_t>(stream), true});
+    for (std::size_t at = due_.size() - 1; at > first && role.at[due_[at - 1].stream] > role.at[stream]; --at) {
+      std::swap(due_[at - 1], due_[at]);
     }
   }
 }
 
-void OutlineExecution::start(std::uint32_t r, std::size_t stream, Nanoseconds now) {
+void OutlineExecution::begin(std::uint32_t r, std::size_t stream) {
   RoleState& role = roles_[r];
-  Head& head = role.heads[stream];
-  const Cost& cost = cost_of(role, head.instruction);
-  head.active = true;
-  head.since = now;
-  head.remaining = static_cast<double>(cost.work);
-  head.rate = 1.0;
-  push(now + cost.work, r, stream, EventKind::kFinish);
+  const std::uint32_t instruction = role.at[stream];
+  if (role.times != nullptr) {
+    role.times[instruction].begin = now_;
+  }
+  if (cost_of(role, instruction).meets) {
+    post(r, stream, role.meeting[instruction]);
+  } else {
+    start(role, stream);
+  }
+}
+
+// The last to come sets the end for all sides; a side may have come later by its own clock.
+void OutlineExecution::post(std::uint32_t r, std::size_t stream, std::uint32_t meeting) {
+  Meeting& met = meetings_[meeting];
+  for (Side& side : met.sides) {
+    if (side.role == r) {
+      side.came = now_;
+    }
+  }
+  if (--met.unposted > 0) {
+    roles_[r].posted[stream] = meeting;
+    reach_ = std::min(reach_, earliest_end(met));
+    return;
+  }
+  Nanoseconds begins = 0;
+  Nanoseconds work = 0;
+  for (const Side& side : met.sides) {
+    begins = std::max(begins, side.came);
+    work = std::max(work, cost_of(roles_[side.role], side.instruction).work);
+  }
+  for (const Side& side : met.sides) {
+    RoleState& role = roles_[side.role];
+    const std::size_t own = cost_of(role, side.instruction).stream;
+    role.posted[own] = kNone;
+    role.finish[own] = begins + work;
+    role.made[own] = begins;
+    role.generation[own] = ++role.generations;
+    if (role.times != nullptr) {
+      role.times[side.instruction].moving = begins;
+    }
+    if (side.role != r) {
+      if (begins + work < role.clock) {
+        set_clock(side.role, begins + work);
+      }
+    } else if (begins + work == now_) {
+      due_.push_back({role.generations, static_cast<std::uint8_t>(own), false});
+    }
+  }
+}
+
+void OutlineExecution::set_finish(RoleState& role, std::size_t stream, Nanoseconds at) {
+  role.finish[stream] = at;
+  role.made[stream] = now_;
+  role.generation[stream] = ++role.generations;
+  if (at == now_) {
+    due_.push_back({role.generations, static_cast<std::uint8_t>(stream), false});
+  }
+}
+
+void OutlineExecution::start(RoleState& role, std::size_t stream) {
+  const Cost& cost = cost_of(role, role.at[stream]);
+  role.since[stream] = now_;
+  role.remaining[stream] = static_cast<double>(cost.work);
+  role.rate[stream] = 1.0;
+  set_finish(role, stream, now_ + cost.work);
+  if (role.times != nullptr && cost.group >= 0) {
+    role.times[role.at[stream]].moving = now_;
+  }
   if (cost.slows) {
     role.slowing[role.slowing_count++] = static_cast<std::uint8_t>(stream);
   }
   if (role.slowing_count != 0 && (cost.slows || stream == kCompute)) {
-    update_rates(r, now);
+    update_rates(role);
   }
 }
 
-void OutlineExecution::finish(std::uint32_t r, std::size_t stream, Nanoseconds now) {
-  RoleState& role = roles_[r];
-  Head& head = role.heads[stream];
-  head.active = false;
-  ++head.generation;
+void OutlineExecution::finish(RoleState& role, std::size_t stream) {
+  role.finish[stream] = kNever;
   if (role.slowing_count != 0) {
     const auto end = role.slowing.begin() + role.slowing_count;
     const auto kept = std::remove(role.slowing.begin(), end, static_cast<std::uint8_t>(stream));
     role.slowing_count = static_cast<std::uint8_t>(kept - role.slowing.begin());
-    update_rates(r, now);
+    update_rates(role);
   }
-  const std::uint32_t meeting = role.meeting[head.instruction];
-  if (meeting == kNone) {
-    end(r, stream, now);
-  } else if (--meetings_[meeting].unmoved == 0) {
-    end(r, stream, now);
-    for (const Side& side : meetings_[meeting].sides) {
-      if (side.role != r) {
-        end(side.role, cost_of(roles_[side.role], side.instruction).stream, now);
-      }
-    }
+  const std::uint32_t instruction = role.at[stream];
+  if (role.times != nullptr) {
+    role.times[instruction].end = now_;
   }
-}
-
-void OutlineExecution::end(std::uint32_t r, std::size_t own, Nanoseconds now) {
-  RoleState& role = roles_[r];
-  const std::uint32_t instruction = role.heads[own].instruction;
   role.ended[instruction] = true;
   ++role.done;
-  last_ = std::max(last_, now);
-  role.heads[own].instruction = role.next[instruction];
-  std::uint32_t streams = 1U << own;
-  for (std::size_t stream = 0; stream < kStreams; ++stream) {
-    if (role.heads[stream].waits_for == instruction) {
-      streams |= 1U << stream;
-    }
+  role.at[stream] = role.next[instruction];
+  std::uint32_t streams = 1U << stream;
+  for (std::size_t other = 0; other < kStreams; ++other) {
+    streams |= static_cast<std::uint32_t>(role.waits_for[other] == instruction) << other;
   }
-  release(r, streams, now);
+  release(role, streams);
 }
 
 // Rates of what the role's representative has under way: compute, and the communications that slow it.
-void OutlineExecution::update_rates(std::uint32_t r, Nanoseconds now) {
-  RoleState& role = roles_[r];
-  const bool both = role.heads[kCompute].active && role.slowing_count != 0;
+void OutlineExecution::update_rates(RoleState& role) {
+  const bool computes = role.finish[kCompute] != kNever;
+  const bool both = computes && role.slowing_count != 0;
   double compute = 1.0;
   for (std::size_t i = 0; i < role.slowing_count; ++i) {
     const std::size_t stream = role.slowing[i];
-    const Cost& cost = cost_of(role, role.heads[stream].instruction);
-    const OverlapSlowdown& slowdown = costs_.overlap[static_cast<std::size_t>(cost.group)];
+    const Cost& cost = cost_of(role, role.at[stream]);
+    const OverlapSlowdown& slowdown = costs_->overlap[static_cast<std::size_t>(cost.group)];
     compute = std::max(compute, slowdown.compute);
-    set_rate(r, stream, both ? 1.0 / slowdown.communication : 1.0, now);
+    set_rate(role, stream, both ? 1.0 / slowdown.communication : 1.0);
   }
-  if (role.heads[kCompute].active) {
-    set_rate(r, kCompute, 1.0 / compute, now);
+  if (computes) {
+    set_rate(role, kCompute, 1.0 / compute);
   }
 }
 
-void OutlineExecution::set_rate(std::uint32_t r, std::size_t stream, double rate, Nanoseconds now) {
-  Head& head = roles_[r].heads[stream];
-  if (head.rate == rate) {
+void OutlineExecution::set_rate(RoleState& role, std::size_t stream, double rate) {
+  if (role.rate[stream] == rate) {
     return;
   }
-  head.remaining = std::max(0.0, head.remaining - static_cast<double>(now - head.since) * head.rate);
-  head.since = now;
-  head.rate = rate;
-  ++head.generation;
-  push(now + std::llround(head.remaining / rate), r, stream, EventKind::kFinish);
+  role.remaining[stream] =
+      std::max(0.0, role.remaining[stream] - static_cast<double>(now_ - role.since[stream]) * role.rate[stream]);
+  role.since[stream] = now_;
+  role.rate[stream] = rate;
+  set_finish(role, stream, now_ + std::llround(role.remaining[stream] / rate));
 }
 
 std::string OutlineExecution::waiting() const {
   std::string text;
   for (std::uint32_t r = 0; r < roles_.size() && text.size() < 400; ++r) {
-    for (const Head& head : roles_[r].heads) {
-      if (head.instruction != kNone) {
-        const Instruction& example = roles_[r].outline->example(head.instruction);
+    for (const std::uint32_t instruction : roles_[r].at) {
+      if (instruction != kNone) {
+        const Instruction& example = roles_[r].outline->example(instruction);
         text += (text.empty() ? "role " : "; role ") + std::to_string(r) + " instruction " +
-                std::to_string(head.instruction) + " " + std::string(to_string(example.kind));
+                std::to_string(instruction) + " " + std::string(to_string(example.kind));
       }
     }
   }

@@ -2,31 +2,50 @@
 //
 // The rules are those of execution.h, on profiles without overhead of instructions and streams: a stream runs its
 // instructions in order, each when what it waits for has ended; a transfer or a collective of several roles begins when
-// all sides have come and ends when all have moved their part; compute and communication slow each other as the costs
-// say. Events of equal times come in the order of that one, so that durations are equal to the nanosecond. What it
-// takes less: of each stream only the instruction at hand has a state, and what happens at once takes a queue.
+// all sides have come and ends when all have moved their part; compute and communication of one role slow each other as
+// the costs say. Durations are equal to the nanosecond.
+//
+// Roles meet only in transfers and in collectives that join stages, which slow nothing. So each role runs on its own
+// clock, ahead of the others as far as nothing can reach it from there: a transfer that it has posted ends no earlier
+// than its other side can come,
+//
+//   other side comes >= the clock of the role furthest behind, or the end of the compute before it at full rate
+//
+// and the role that is furthest behind may always go on (conservative parallel simulation: Chandy and Misra 1979). One
+// role's instructions lie in the cache while it runs, and there are no events but the heads of its eight streams.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <queue>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/program/outline.h"
+#include "simulator/step/execution.h"
 #include "simulator/step/step_costs.h"
 
 namespace trainyard::simulator {
 
+// By role, by instruction.
+using OutlineTimes = std::vector<std::vector<InstructionTimes>>;
+
 class OutlineExecution {
  public:
-  // Both must outlive it.
-  OutlineExecution(const ProgramOutline& outline, const OutlineCosts& costs);
-  // The step's duration.
-  Nanoseconds run();
+  // Must outlive it.
+  explicit OutlineExecution(const ProgramOutline& outline);
+  // The step's duration under these costs; when each instruction ran, where asked for. Transfers and collectives that
+  // join stages must not slow compute, nor be slowed.
+  Nanoseconds run(const OutlineCosts& costs, OutlineTimes* times = nullptr);
 
  private:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  static constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
+  template <class T>
+  using ByStream = std::array<T, kStreams>;
 
   // What an example takes of this role, side by side.
   struct Cost {
@@ -35,82 +54,91 @@ class OutlineExecution {
     std::uint8_t stream = 0;
     bool slows = false;  // it and compute slow each other
     bool joins = false;  // a collective of several roles
+    bool meets = false;  // that, or a transfer
   };
-  // The instruction at the head of a stream, if any.
-  struct Head {
-    std::uint32_t instruction = kNone;  // of the role
-    std::uint32_t waits_for = kNone;    // that must end first
+  struct Due {
     std::uint32_t generation = 0;
-    bool active = false;  // works, or moves data
-    Nanoseconds since = 0;
-    double remaining = 0.0;  // ns at full rate
-    double rate = 1.0;
+    std::uint8_t stream = 0;
+    bool begins = false;  // or finishes
   };
   struct RoleState {
     const RoleOutline* outline = nullptr;
-    std::vector<Cost> costs;
+    std::vector<Cost> costs;             // by example
     std::vector<std::uint32_t> next;     // on the same stream
     std::vector<std::uint32_t> meeting;  // by instruction, of those that meet other roles
-    std::vector<std::uint32_t> joining;  // collectives that join roles, from the last
+    std::array<std::uint32_t, kStreams> first{};
+    std::vector<Nanoseconds> compute;  // by instruction of the compute stream: work up to its end
+    // Of the run: what each stream is at.
     std::vector<bool> ended;
-    std::array<Head, kStreams> heads;
+    ByStream<std::uint32_t> at{};
+    ByStream<std::uint32_t> waits_for{};   // that must end first
+    ByStream<Nanoseconds> finish{};        // of what works or moves data; kNever
+    ByStream<Nanoseconds> made{};          // when that was known
+    ByStream<std::uint32_t> generation{};  // of that; also orders what was known at once
+    ByStream<Nanoseconds> since{};
+    ByStream<double> remaining{};  // ns at full rate
+    ByStream<double> rate{};
+    ByStream<std::uint32_t> posted{};              // meeting that waits for others
     std::array<std::uint8_t, kStreams> slowing{};  // streams with communication under way that slows compute
     std::uint8_t slowing_count = 0;                // ... the first so many, in the order in which they began
+    std::uint32_t generations = 0;
     std::size_t done = 0;
+    Nanoseconds clock = 0;  // nothing of the role happens before
+    InstructionTimes* times = nullptr;
   };
   struct Side {
     std::uint32_t role = 0;
     std::uint32_t instruction = 0;
+    std::uint32_t computed = kNone;  // instruction of the compute stream that it waits for
+    Nanoseconds came = kNever;
   };
   struct Meeting {
     std::vector<Side> sides;
     std::size_t unposted = 0;
-    std::size_t unmoved = 0;
-  };
-  enum class EventKind : std::uint8_t { kBegin, kFinish };
-  struct Event {
-    Nanoseconds time;
-    std::uint64_t sequence;  // of creation: orders equal times
-    std::uint32_t role;
-    std::uint32_t generation;
-    std::uint8_t stream;
-    EventKind kind;
-    bool operator>(const Event& other) const {
-      return time != other.time ? time > other.time : sequence > other.sequence;
-    }
   };
 
-  void prepare(const RoleOutline& outline, const std::vector<Nanoseconds>& work);
+  void prepare(RoleState& role, std::vector<std::uint32_t>& joining) const;
   void meet_transfers();
-  void meet_collectives();
+  void meet_collectives(const std::vector<std::vector<std::uint32_t>>& joining);
   std::size_t first_role(const Group& group, std::uint32_t r) const;
   void join(std::uint32_t meeting, Side side);
+  void reset(const OutlineCosts& costs, OutlineTimes* times);
+  void set_costs(RoleState& role, const std::vector<Nanoseconds>& work) const;
 
   const Cost& cost_of(const RoleState& role, std::uint32_t instruction) const {
     return role.costs[role.outline->instructions[instruction].example];
   }
-  void push(Nanoseconds time, std::uint32_t r, std::size_t stream, EventKind kind);
-  void handle(const Event& event);
-  bool is_ready(RoleState& role, std::size_t stream);
-  void release(std::uint32_t r, std::uint32_t streams, Nanoseconds now);
-  void begin(std::uint32_t r, std::size_t stream, Nanoseconds now);
-  void start(std::uint32_t r, std::size_t stream, Nanoseconds now);
-  void finish(std::uint32_t r, std::size_t stream, Nanoseconds now);
-  void end(std::uint32_t r, std::size_t stream, Nanoseconds now);
-  void update_rates(std::uint32_t r, Nanoseconds now);
-  void set_rate(std::uint32_t r, std::size_t stream, double rate, Nanoseconds now);
+  static Nanoseconds next_event(const RoleState& role);
+  void advance(std::uint32_t r);
+  void set_clock(std::uint32_t r, Nanoseconds clock);
+  // No earlier than this can what the role has posted end.
+  Nanoseconds reach_of(const RoleState& role) const;
+  Nanoseconds earliest_end(const Meeting& meeting) const;
+  Nanoseconds earliest_post(const Side& side) const;
+  void happen(std::uint32_t r);
+  std::size_t first_finished(const RoleState& role) const;
+  bool is_ready(RoleState& role, std::size_t stream) const;
+  void release(RoleState& role, std::uint32_t streams);
+  void begin(std::uint32_t r, std::size_t stream);
+  void post(std::uint32_t r, std::size_t stream, std::uint32_t meeting);
+  void start(RoleState& role, std::size_t stream);
+  void finish(RoleState& role, std::size_t stream);
+  void set_finish(RoleState& role, std::size_t stream, Nanoseconds at);
+  void update_rates(RoleState& role);
+  void set_rate(RoleState& role, std::size_t stream, double rate);
   std::string waiting() const;
 
   const ProgramOutline& outline_;
-  const OutlineCosts& costs_;
+  const OutlineCosts* costs_ = nullptr;
   std::vector<RoleState> roles_;
   std::vector<Meeting> meetings_;
-  std::uint64_t sequence_ = 0;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> later_;
-  std::vector<Event> due_;   // at now_, after those of later_
-  std::size_t handled_ = 0;  // of due_
+  using Turn = std::pair<Nanoseconds, std::uint32_t>;  // clock and role
+  std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns_;
+  // Of the role at work.
   Nanoseconds now_ = 0;
-  Nanoseconds last_ = 0;
+  Nanoseconds reach_ = 0;
+  std::vector<Due> due_;    // at now_, after what was known before
+  Nanoseconds behind_ = 0;  // clock of the role furthest behind
 };
 
 }  // namespace trainyard::simulator

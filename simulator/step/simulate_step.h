@@ -14,23 +14,15 @@
 // Cost: O(instructions x log(roles x streams)).
 #pragma once
 
-#include <array>
 #include <vector>
 
 #include "core/plan/trace.h"
 #include "core/program/program.h"
 #include "core/units/quantity.h"
+#include "simulator/step/role_times.h"
 #include "simulator/step/step_costs.h"
 
 namespace trainyard::simulator {
-
-// How a role's representative spends the step. busy sums each kind's slices, waiting for peers included.
-struct RoleTimes {
-  std::array<Nanoseconds, kInstructionKinds> busy{};
-  Nanoseconds compute = 0;                // compute stream at work
-  Nanoseconds exposed_communication = 0;  // compute idle while data moves
-  Nanoseconds waiting = 0;                // compute idle and no data moves: bubble, skew, handover
-};
 
 struct StepResult {
   Nanoseconds duration = 0;

@@ -60,24 +60,43 @@ class ComputeSplit {
   ComputeSplit(const Program& program, const KernelCost& kernels, FlopsPerSecond peak)
       : program_(program), kernels_(kernels), peak_(peak) {}
 
-  StepLosses role(const Role& role) {
+  // In the order of the instructions, so that sums don't depend on how they are kept.
+  StepLosses role(const RoleOutline& role) {
+    std::vector<std::vector<Part>> parts;
+    for (const Instruction& example : role.examples->instructions) {
+      parts.push_back(parts_of(example));
+    }
     StepLosses sum{};
-    for (const Instruction& instruction : role.instructions) {
-      if (instruction.communication) {
-        continue;
+    for (const OutlineInstruction& instruction : role.instructions) {
+      for (const auto& [loss, time] : parts[instruction.example]) {
+        sum[loss] += time;
       }
-      if (instruction.segment) {
-        const StepLosses& part = segment(*instruction.segment, instruction.kind, instruction.accumulate);
-        for (std::size_t i = 0; i < sum.size(); ++i) {
-          sum[i] += part[i];
-        }
-      }
-      sum[at(StepLoss::kOptimizer)] += kernels_.time(instruction.operations);
     }
     return sum;
   }
 
  private:
+  using Part = std::pair<std::size_t, Seconds>;  // of a loss, not zero
+
+  std::vector<Part> parts_of(const Instruction& instruction) {
+    std::vector<Part> parts;
+    if (instruction.communication) {
+      return parts;
+    }
+    if (instruction.segment) {
+      const StepLosses& losses = segment(*instruction.segment, instruction.kind, instruction.accumulate);
+      for (std::size_t i = 0; i < losses.size(); ++i) {
+        if (losses[i].si() != 0.0) {
+          parts.emplace_back(i, losses[i]);
+        }
+      }
+    }
+    if (!instruction.operations.empty()) {
+      parts.emplace_back(at(StepLoss::kOptimizer), kernels_.time(instruction.operations));
+    }
+    return parts;
+  }
+
   const StepLosses& segment(SegmentId id, InstructionKind kind, bool accumulate) {
     const auto [entry, added] = known_.try_emplace(std::tuple(id, kind, accumulate));
     if (!added) {
@@ -128,13 +147,13 @@ struct Exposure {
   StepLosses slowed{};   // both, by how much compute stands still
 };
 
-std::vector<Edge> edges_of(const Program& program, const Role& role, const InstructionTimes* times) {
+std::vector<Edge> edges_of(const Program& frame, const RoleOutline& role, const std::vector<InstructionTimes>& times) {
   std::vector<Edge> edges;
   for (std::size_t i = 0; i < role.instructions.size(); ++i) {
-    const Instruction& instruction = role.instructions[i];
+    const Instruction& instruction = role.example(i);
     if (instruction.communication) {
       const std::size_t group = instruction.communication->group.at();
-      const std::size_t loss = at(loss_of(program.groups[group].kind, instruction.kind));
+      const std::size_t loss = at(loss_of(frame.groups[group].kind, instruction.kind));
       edges.push_back({times[i].moving, 0, group, loss, 1});
       edges.push_back({times[i].end, 0, group, loss, -1});
     } else if (instruction.stream == Stream::kCompute) {
@@ -146,20 +165,21 @@ std::vector<Edge> edges_of(const Program& program, const Role& role, const Instr
   return edges;
 }
 
-Exposure exposure(const Program& program, const Role& role, const StepCosts& costs, const InstructionTimes* times) {
+Exposure exposure(const Program& frame, const RoleOutline& role, const std::vector<OverlapSlowdown>& overlap,
+                  const std::vector<InstructionTimes>& times) {
   Exposure result;
   std::map<std::pair<std::size_t, std::size_t>, int> moving;  // group and loss -> how many
   int computing = 0;
   Nanoseconds since = 0;
-  for (const Edge& edge : edges_of(program, role, times)) {
+  for (const Edge& edge : edges_of(frame, role, times)) {
     const Seconds span = to_seconds(edge.time - since);
     since = edge.time;
     // Of several, the one that slows compute most.
     std::size_t worst = kStepLosses;
     double slowdown = 0.0;
     for (const auto& [what, count] : moving) {
-      if (count > 0 && costs.overlap[what.first].compute > slowdown) {
-        slowdown = costs.overlap[what.first].compute;
+      if (count > 0 && overlap[what.first].compute > slowdown) {
+        slowdown = overlap[what.first].compute;
         worst = what.second;
       }
     }
@@ -174,39 +194,57 @@ Exposure exposure(const Program& program, const Role& role, const StepCosts& cos
   return result;
 }
 
+FlopCount flops_of(const RoleOutline& role) {
+  FlopCount sum;
+  for (std::size_t i = 0; i < role.instructions.size(); ++i) {
+    sum += role.example(i).work.flops;
+  }
+  return sum;
+}
+
+Seconds sum_of(const StepLosses& losses) {
+  Seconds sum;
+  for (const Seconds part : losses) {
+    sum += part;
+  }
+  return sum;
+}
+
+Nanoseconds duration_of(const OutlineTimes& times) {
+  Nanoseconds duration = 0;
+  for (const std::vector<InstructionTimes>& role : times) {
+    for (const InstructionTimes& instruction : role) {
+      duration = std::max(duration, instruction.end);
+    }
+  }
+  return duration;
+}
+
 }  // namespace
 
-StepWaterfall waterfall(const Program& program, const Plan& plan, const StepCosts& costs, const KernelCost& kernels,
-                        FlopsPerSecond peak) {
-  Execution execution(program, costs);
-  execution.run();
-  Nanoseconds duration = 0;
-  for (const InstructionTimes& times : execution.times()) {
-    duration = std::max(duration, times.end);
-  }
-  ComputeSplit split(program, kernels, peak);
+StepWaterfall waterfall(const ProgramOutline& outline, const Plan& plan, const std::vector<OverlapSlowdown>& overlap,
+                        const OutlineTimes& times, const KernelCost& kernels, FlopsPerSecond peak) {
+  ComputeSplit split(outline.frame, kernels, peak);
   StepWaterfall result;
   Seconds longest;
   Flops total;
   StepLosses compute{};
-  for (const Role& role : program.roles) {
-    total += static_cast<double>(role.ranks) * volumes(role).flops.quantity();
+  std::size_t shown = 0;
+  for (std::size_t r = 0; r < outline.roles.size(); ++r) {
+    const RoleOutline& role = outline.roles[r];
+    total += static_cast<double>(role.role.ranks) * flops_of(role).quantity();
     const StepLosses parts = split.role(role);
-    Seconds sum;
-    for (const Seconds part : parts) {
-      sum += part;
-    }
+    const Seconds sum = sum_of(parts);
     if (sum > longest) {
       longest = sum;
       compute = parts;
-      result.role = role.id;
+      shown = r;
     }
   }
+  result.role = outline.roles[shown].role.id;
   const double tokens = static_cast<double>(plan.training.global_batch * plan.training.sequence);
   result.hardware_per_token = total / tokens;
-  const Role& role = program.roles[result.role.at()];
-  const Exposure seen =
-      exposure(program, role, costs, execution.times().data() + execution.table().first[result.role.at()]);
+  const Exposure seen = exposure(outline.frame, outline.roles[shown], overlap, times[shown]);
 
   StepLosses& losses = result.losses;
   losses = compute;
@@ -217,12 +255,20 @@ StepWaterfall waterfall(const Program& program, const Plan& plan, const StepCost
   for (std::size_t i = 0; i < losses.size(); ++i) {
     losses[i] += seen.exposed[i] + seen.slowed[i];
   }
-  Seconds sum;
-  for (const Seconds part : losses) {
-    sum += part;
-  }
-  losses[at(StepLoss::kBubble)] += to_seconds(duration) - sum;
+  losses[at(StepLoss::kBubble)] += to_seconds(duration_of(times)) - sum_of(losses);
   return result;
+}
+
+StepWaterfall waterfall(const Program& program, const Plan& plan, const StepCosts& costs, const KernelCost& kernels,
+                        FlopsPerSecond peak) {
+  Execution execution(program, costs);
+  execution.run();
+  OutlineTimes times;
+  for (std::size_t r = 0; r < program.roles.size(); ++r) {
+    const auto first = execution.times().begin() + execution.table().first[r];
+    times.emplace_back(first, first + static_cast<std::ptrdiff_t>(program.roles[r].instructions.size()));
+  }
+  return waterfall(outline_view(program), plan, costs.overlap, times, kernels, peak);
 }
 
 }  // namespace trainyard::simulator

@@ -10,8 +10,7 @@
 #pragma once
 
 #include "core/plan/plan.h"
-#include "simulator/step/execution.h"
-#include "simulator/step/simulate_step.h"
+#include "simulator/step/outline_execution.h"
 #include "simulator/step/step_costs.h"
 #include "simulator/throughput/step_loss.h"
 
@@ -23,7 +22,11 @@ struct StepWaterfall {
   Flops hardware_per_token;  // FLOPs that the program computes for a token, recomputation included: HFU's
 };
 
-// peak: of the compute type. Kernel times as priced in `costs`, split by `kernels`.
+// times: as the outline's execution gives them under these slowdowns (by group). peak: of the compute type.
+StepWaterfall waterfall(const ProgramOutline& outline, const Plan& plan, const std::vector<OverlapSlowdown>& overlap,
+                        const OutlineTimes& times, const KernelCost& kernels, FlopsPerSecond peak);
+
+// Of a whole program. Kernel times as priced in `costs`, split by `kernels`.
 StepWaterfall waterfall(const Program& program, const Plan& plan, const StepCosts& costs, const KernelCost& kernels,
                         FlopsPerSecond peak);
 

@@ -86,11 +86,54 @@ TEST(SimulateCluster, SeedsTakeWhatTheWholeProgramTakesOnThem) {
     const ClusterSimulation& whole = std::get<ClusterSimulation>(outcome);
     EXPECT_EQ(whole.spread.median, to_seconds(durations[2]));
     EXPECT_EQ(whole.simulation.step.duration, durations[2]);
-    EXPECT_EQ(whole.simulation.program.hash, program.hash);
+    EXPECT_TRUE(whole.simulation.program.hash.empty());  // nothing was compiled whole
     const auto outlined = spread_on_cluster(plan, hashed.machine, hashed.groups(), 5);
     EXPECT_EQ(std::get<StepSpread>(outlined).low, whole.spread.low);
     EXPECT_EQ(std::get<StepSpread>(outlined).median, whole.spread.median);
     EXPECT_EQ(std::get<StepSpread>(outlined).high, whole.spread.high);
+  }
+}
+
+void expect_same_roles(const Simulation& outlined, const Simulation& traced) {
+  ASSERT_EQ(outlined.step.roles.size(), traced.step.roles.size());
+  ASSERT_EQ(outlined.program.roles.size(), traced.program.roles.size());
+  ASSERT_EQ(outlined.memory.size(), traced.program.roles.size());
+  for (std::size_t r = 0; r < outlined.step.roles.size(); ++r) {
+    SCOPED_TRACE("role " + std::to_string(r));
+    EXPECT_EQ(outlined.step.roles[r].busy, traced.step.roles[r].busy);
+    EXPECT_EQ(outlined.step.roles[r].compute, traced.step.roles[r].compute);
+    EXPECT_EQ(outlined.step.roles[r].exposed_communication, traced.step.roles[r].exposed_communication);
+    EXPECT_EQ(outlined.step.roles[r].waiting, traced.step.roles[r].waiting);
+    EXPECT_EQ(outlined.program.roles[r].stage, traced.program.roles[r].stage);
+    EXPECT_EQ(outlined.program.roles[r].ranks, traced.program.roles[r].ranks);
+  }
+}
+
+// Without a trace nothing is compiled whole: times, memory by cause and waterfall are those of the program all the
+// same.
+TEST(SimulateCluster, WithoutATraceAllIsAsOfTheWholeProgram) {
+  const Hashed hashed;
+  for (const Plan& plan : plans()) {
+    SCOPED_TRACE(describe(plan.layout));
+    const auto outlined = simulate_on_cluster(plan, hashed.machine, hashed.groups());
+    const auto traced = simulate_on_cluster(plan, hashed.machine, hashed.groups(), TraceDetail::kSlices);
+    const ClusterSimulation& a = std::get<ClusterSimulation>(outlined);
+    const ClusterSimulation& b = std::get<ClusterSimulation>(traced);
+    EXPECT_EQ(b.simulation.program.hash, compile(plan, ProgramKind::kTraining, RoleDetail::kByStage).hash);
+    EXPECT_EQ(a.simulation.step.duration, b.simulation.step.duration);
+    EXPECT_EQ(a.waterfall.role, b.waterfall.role);
+    EXPECT_EQ(a.waterfall.losses, b.waterfall.losses);
+    EXPECT_EQ(a.hfu, b.hfu);
+    EXPECT_EQ(a.low, b.low);
+    EXPECT_EQ(a.high, b.high);
+    EXPECT_EQ(a.simulation.estimate.memory_peak, b.simulation.estimate.memory_peak);
+    expect_same_roles(a.simulation, b.simulation);
+    const DeviceProfile profile = analytic_profile(hashed.machine.accelerator, hashed.machine.fabric);
+    const std::vector<RoleMemory> memory = estimate_memory(b.simulation.program, profile);
+    for (std::size_t r = 0; r < memory.size(); ++r) {
+      EXPECT_EQ(a.simulation.memory[r].by_cause, memory[r].by_cause) << "role " << r;
+      EXPECT_EQ(a.simulation.memory[r].total, memory[r].total) << "role " << r;
+    }
   }
 }
 

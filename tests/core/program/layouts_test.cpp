@@ -303,6 +303,33 @@ TEST(Layouts, ATiedTableOfTwoStagesIsReducedBetweenThem) {
   }
 }
 
+// One table at both ends of a stage: shards are gathered for the embedding, given back, gathered again for the head,
+// and once more for its backward; three times a micro-batch.
+TEST(Layouts, ATiedTableInShardsIsGatheredForEachEnd) {
+  for (const ScheduleKind schedule : {ScheduleKind::k1f1b, ScheduleKind::kDualPipe}) {
+    Layout layout = base_layout();
+    layout.data = 2;
+    layout.zero_stage = 3;
+    layout.accumulation = 4;
+    layout.schedule = schedule;
+    layout.pipeline = schedule == ScheduleKind::kDualPipe ? 2 : 1;
+    layout.chunks_per_stage = schedule == ScheduleKind::kDualPipe ? 2 : 1;
+    for (ModelSpec model : {even_model(), testing::gpt2_model()}) {
+      model.tied_embeddings = true;
+      const Program program = compile(even_plan(model, layout));
+      const Role& role = program.roles.front();
+      std::int64_t gathered = 0;
+      for (const Instruction& instruction : role.instructions) {
+        if (instruction.kind == InstructionKind::kGather && instruction.bucket) {
+          const Bucket& bucket = role.buckets[instruction.bucket->at()];
+          gathered += bucket.parameters.front().parameter.kind == ParameterKind::kEmbedding ? 1 : 0;
+        }
+      }
+      EXPECT_EQ(gathered, 3 * (schedule == ScheduleKind::kDualPipe ? 2 : 4)) << describe(layout);
+    }
+  }
+}
+
 TEST(Layouts, DelayedWeightGradientsHoldMoreAndTheVLess) {
   // In flight at the worst stage, of a stage's share: 1F1B 4, H1 4 and the gradients that wait, H2 7, V 4 of twice
   // half as much.

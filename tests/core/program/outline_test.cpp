@@ -53,6 +53,8 @@ void expect_same(const ProgramOutline& written, const ProgramOutline& whole) {
     }
     EXPECT_EQ(a.arena_bytes, b.arena_bytes);
     EXPECT_EQ(a.persistent_bytes, b.persistent_bytes);
+    EXPECT_EQ(a.peak, b.peak);
+    EXPECT_EQ(a.peak_by_cause, b.peak_by_cause);
   }
 }
 

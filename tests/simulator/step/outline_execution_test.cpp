@@ -43,6 +43,20 @@ std::vector<OverlapSlowdown> slowdowns(const std::vector<Group>& groups) {
   return made;
 }
 
+// Instruction by instruction.
+void expect_same_times(const Program& program, const StepCosts& costs, const OutlineTimes& times) {
+  Execution execution(program, costs);
+  execution.run();
+  for (std::size_t r = 0; r < program.roles.size(); ++r) {
+    for (std::size_t i = 0; i < times[r].size(); ++i) {
+      const InstructionTimes& whole = execution.times()[execution.table().first[r] + i];
+      ASSERT_EQ(times[r][i].begin, whole.begin) << "role " << r << " instruction " << i;
+      ASSERT_EQ(times[r][i].moving, whole.moving) << "role " << r << " instruction " << i;
+      ASSERT_EQ(times[r][i].end, whole.end) << "role " << r << " instruction " << i;
+    }
+  }
+}
+
 void expect_as_long(const Plan& plan) {
   const Program program = compile(plan, ProgramKind::kTraining, RoleDetail::kByStage);
   const ProgramOutline written = outline(plan);
@@ -63,8 +77,10 @@ void expect_as_long(const Plan& plan) {
         work.push_back(work_of(example, coarse));
       }
     }
-    EXPECT_EQ(OutlineExecution(written, costs).run(), simulate_step(program, whole, TraceDetail::kNone).duration)
+    OutlineTimes times;
+    EXPECT_EQ(OutlineExecution(written).run(costs, &times), simulate_step(program, whole, TraceDetail::kNone).duration)
         << coarse;
+    expect_same_times(program, whole, times);
   }
 }
 

@@ -1,0 +1,23 @@
+// ProgramFit: a layout's memory as the program that `simulate` and the executor run, stage by stage, where a search
+// goes by a closed form (memory_model.h). Cost: O(instructions), 0.1 s for 500,000.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/plan/device_profile.h"
+#include "core/plan/infeasible.h"
+#include "core/plan/plan.h"
+#include "core/units/count.h"
+
+namespace trainyard::simulator {
+
+struct ProgramFit {
+  ByteCount total;                  // of the fullest rank
+  std::optional<Infeasible> lacks;  // where it needs too much
+  std::string not_expressed;        // why programs don't express the layout, if they don't; then nothing is known
+};
+
+ProgramFit program_fit(const Plan& plan, const DeviceProfile& profile);
+
+}  // namespace trainyard::simulator
