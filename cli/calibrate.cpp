@@ -115,6 +115,9 @@ int calibrate(const Session& session, const Options& options) {
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
   if (outcome.interrupted_by) {
     fmt::print(stderr, "interrupted; nothing was written\n");
+    if (session.json) {
+      print_json({{"interrupted", true}});
+    }
     return kInterrupted;
   }
   if (outcome.failure) {

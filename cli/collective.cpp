@@ -169,7 +169,13 @@ CollectiveReport report_of(Job& job) {
   }
   warn_of_idle_anchors(job, report, pricer);
   const simulator::FlowAlgorithm last = report.rows.back().price.algorithm;
-  report.notes = pricer.wire(last).notes;
+  // What was assumed in reading a file decides the numbers as much as the routes do.
+  if (!names_builder(job.options.cluster) || !job.options.node.empty()) {
+    report.notes = job.cluster.notes;
+  }
+  for (const std::string& note : pricer.wire(last).notes) {
+    report.notes.push_back(note);
+  }
   if (job.options.queues && report.nodes > 1) {
     report.with_queues = true;
     report.queues = pricer.queues(last, job.sizes.back());

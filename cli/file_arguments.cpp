@@ -16,12 +16,12 @@ std::filesystem::path real_path(const std::string& file) {
   return path.empty() ? std::filesystem::path(file) : path;
 }
 
+}  // namespace
+
 bool same_file(const std::string& a, const std::string& b) {
   std::error_code unknown;
   return !a.empty() && !b.empty() && (real_path(a) == real_path(b) || std::filesystem::equivalent(a, b, unknown));
 }
-
-}  // namespace
 
 void require_separate_files(const std::vector<FileArgument>& outputs, const std::vector<FileArgument>& inputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {

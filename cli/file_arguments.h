@@ -11,6 +11,9 @@ struct FileArgument {
   std::string file;  // empty where the flag isn't given
 };
 
+// Whether two paths name one file or folder; links are followed.
+bool same_file(const std::string& a, const std::string& b);
+
 // Throws Error naming both flags. Links are followed; an input that is no file (a builder's name) is passed over.
 void require_separate_files(const std::vector<FileArgument>& outputs, const std::vector<FileArgument>& inputs);
 

@@ -79,13 +79,19 @@ std::vector<GraphCheck> check_on_graph(const PlanOptions& options, const simulat
   std::vector<GraphCheck> checks;
   const std::size_t most = std::min(kTriedForEach * options.simulated, result.best.size());
   std::size_t simulated = 0;
-  for (std::size_t i = 0; i < most && simulated < options.simulated; ++i) {
-    const simulator::RankedLayout& layout = result.best[i];
+  const auto try_place = [&](std::size_t place) {
+    const simulator::RankedLayout& layout = result.best[place];
     show(fmt::format("simulating: {} of {} done", simulated, options.simulated));
     checks.push_back(
-        {.place = i, .layout = layout.layout, .formula = layout.step.step_time, .simulated = {}, .why_not = {}});
+        {.place = place, .layout = layout.layout, .formula = layout.step.step_time, .simulated = {}, .why_not = {}});
     checker.simulate(checks.back(), 1);
     simulated += checks.back().simulated ? 1 : 0;
+  };
+  for (std::size_t i = 0; i < most && simulated < options.simulated; ++i) {
+    try_place(i);
+  }
+  if (options.pick > checks.size() && options.pick <= result.best.size()) {
+    try_place(options.pick - 1);  // whatever the others were
   }
   const int seeds = checker.seeds();
   if (seeds == 1 || simulated == 0) {
@@ -116,7 +122,8 @@ void print_graph_checks(const Session& session, const std::vector<GraphCheck>& c
               {Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kLeft});
   for (const GraphCheck& row : checks) {
     if (!row.simulated) {
-      table.add_row({std::to_string(row.place + 1), format_quantity(row.formula), "", "", "", row.why_not});
+      table.add_row({std::to_string(row.place + 1), format_quantity(row.formula), "", "", "",
+                     layout_text(row.layout) + ": " + row.why_not});
       continue;
     }
     table.add_row(

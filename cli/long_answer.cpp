@@ -17,7 +17,7 @@ namespace trainyard::cli {
 using namespace std::chrono_literals;
 
 LongAnswer::LongAnswer(const Session& session)
-    : terminal_(session.err.terminal()), line_(session.err, 5s), done_(::eventfd(0, EFD_CLOEXEC)) {
+    : terminal_(session.err.terminal()), json_(session.json), line_(session.err, 5s), done_(::eventfd(0, EFD_CLOEXEC)) {
   check(done_.number() >= 0, "an event to end the watcher of signals");
   watcher_ = std::thread([this] { watch(); });
 }
@@ -50,6 +50,10 @@ void LongAnswer::watch() {
       const std::lock_guard<std::mutex> lock(busy_);
       line_.clear();
       std::fputs("trainyard: interrupted\n", stderr);
+      if (json_) {
+        std::fputs("{\"interrupted\": true}\n", stdout);
+        std::fflush(stdout);
+      }
       ::_exit(kInterrupted);
     }
     if ((files[1].revents & POLLIN) != 0) {

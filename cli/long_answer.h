@@ -31,6 +31,7 @@ class LongAnswer {
   void watch();
 
   bool terminal_;
+  bool json_;
   std::mutex busy_;  // held while something is written
   ProgressLine line_;
   executor::SignalRelay signals_;

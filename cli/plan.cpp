@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "cli/exit_code.h"
+#include "cli/file_arguments.h"
 #include "cli/json/output.h"
 #include "cli/layout_options.h"
 #include "cli/long_answer.h"
@@ -19,6 +21,7 @@
 #include "cli/plan_cluster.h"
 #include "cli/plan_options.h"
 #include "cli/plan_report.h"
+#include "cli/text/counted.h"
 #include "cli/topology_option.h"
 #include "cli/training_options.h"
 #include "cli/verbs.h"
@@ -32,6 +35,7 @@
 #include "executor/run/cuda_capabilities.h"
 #include "simulator/planner/measured_maximum.h"
 #include "simulator/planner/planner.h"
+#include "simulator/simulate_plan.h"
 
 namespace trainyard::cli {
 
@@ -60,7 +64,10 @@ simulator::PlannerRequest request_from(const PlanOptions& options, const DeviceP
   // On a measured machine only what can run there is of use; a cluster is for exploring.
   request.capabilities = measured ? std::optional(executor_for(profile)) : std::nullopt;
   request.wanted = [layout = options.layout](const Layout& candidate) { return wanted(layout, candidate); };
-  request.simulated = static_cast<int>(std::clamp<std::size_t>(options.pick, 3, 20));
+  if (options.layout.micro_batch) {
+    request.limits.max_micro_batch =
+        std::max<std::int64_t>(request.limits.max_micro_batch, *options.layout.micro_batch);
+  }
   return request;
 }
 
@@ -226,28 +233,64 @@ DeviceProfile open_machine(const PlanOptions& options) {
   return read_machine_option(options.machine);
 }
 
+// More ranks at once than were measured are priced as if each had the memory and cores of those.
+void note_concurrency(const PlanOptions& options, const MeasuredProfile& measured) {
+  const auto most = std::ranges::max(measured.concurrencies, {}, &Concurrency::ranks_at_once).ranks_at_once;
+  if (options.ranks > most) {
+    fmt::print(stderr,
+               "note: {} was measured with at most {} at once; {} are priced as if each had what those had: "
+               "`trainyard calibrate --ranks {}` measures them\n",
+               options.machine.profile, counted(most, "rank"), options.ranks, options.ranks);
+  }
+}
+
+// A picked layout is written with its program's step, as the best is, in its place in the table.
+void simulate_picked(const PlanOptions& options, const simulator::PlannerRequest& request, const DeviceProfile& profile,
+                     simulator::Estimate& picked) {
+  if (picked.method == simulator::EstimateMethod::kInstructions) {
+    return;
+  }
+  auto outcome =
+      simulator::simulate_plan(make_plan(request, profile, picked.layout), profile, simulator::TraceDetail::kNone);
+  if (const Infeasible* infeasible = std::get_if<Infeasible>(&outcome)) {
+    throw Error(fmt::format("number {} can't work after all: {}", options.pick, infeasible->detail), "--pick",
+                "another number");
+  }
+  const simulator::StepParts parts = picked.parts;
+  picked = std::get<simulator::Simulation>(std::move(outcome)).estimate;
+  picked.parts = parts;
+}
+
 int plan(const Session& session, const PlanOptions& options) {
   check_numbers(options);
   check_questions(options);
   check_degrees(options);
+  require_separate_files({{"--output", options.output}, {"--svg", options.svg}},
+                         {{"--model", options.model},
+                          {"--profile", options.machine.profile},
+                          {"--cluster", options.machine.cluster},
+                          {"--accelerator", options.accelerator},
+                          {"--failures", options.failures}});
   const DeviceProfile profile = with_memory(open_machine(options), options);
   if (profile.analytic() != nullptr) {
     return plan_on_cluster(session, options, profile);
   }
-  if (options.asks_cluster()) {
-    throw Error("these questions are answered for clusters of published numbers", "--profile",
+  if (const std::string flag = options.cluster_flag(); !flag.empty()) {
+    throw Error("is answered for clusters of published numbers, not beside --profile", flag,
                 "--cluster CLUSTER.json instead; a profile ranks what this machine can run");
   }
+  note_concurrency(options, *profile.measured());
   const simulator::PlannerRequest request = request_from(options, profile);
   if (!options.maximize.empty()) {
     return print_largest_batch(session, request, profile);
   }
   std::optional<LongAnswer> answer(std::in_place, session);
   const auto begin = std::chrono::steady_clock::now();
-  const simulator::PlannerResult result = search(*answer, request, profile);
+  simulator::PlannerResult result = search(*answer, request, profile);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
   require_pick(options, result);
-  const simulator::Estimate& picked = result.ranked[options.pick - 1];
+  simulator::Estimate& picked = result.ranked[options.pick - 1];
+  simulate_picked(options, request, profile, picked);
   answer->commit([&] {
     if (!options.output.empty()) {
       write_picked(options, request, profile, picked);

@@ -65,6 +65,11 @@ ExplainedLayout explain(const PlanOptions& options, const simulator::SearchReque
   ExplainedLayout explained;
   explained.layout = parse_layout(*options.explain, "--explain", request.space.base, request.space.ranks,
                                   request.space.workload.global_batch);
+  Plan plan;
+  plan.model = request.space.workload.model;
+  plan.training = training_from(options.training);
+  plan.layout = explained.layout;
+  validate(plan, "--explain");
   explained.step = pricer->price(explained.layout);
   explained.memory = memory.price(explained.layout);
   explained.lacks = exceeds_memory(explained.memory, explained.layout, memory.available());

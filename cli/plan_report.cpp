@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/json/output.h"
+#include "cli/text/counted.h"
 #include "cli/text/table.h"
 #include "core/layout/layout.h"
 #include "core/layout/layout_legend.h"
@@ -147,9 +148,9 @@ constexpr const char* kAnalyticLimits =
 
 void print_headline(const Session& session, const PlanReport& report) {
   const Estimate& best = report.result.ranked[report.picked];
-  fmt::print("{}, {} parameters, on {} ranks of {}\n{}\n", session.out.bold(report.request.model.name),
-             parameters_text(parameter_count(report.request.model)), report.request.ranks, report.profile.name,
-             types_text(report.request.base));
+  fmt::print("{}, {} parameters, on {} of {}\n{}\n", session.out.bold(report.request.model.name),
+             parameters_text(parameter_count(report.request.model)), counted(report.request.ranks, "rank"),
+             report.profile.name, types_text(report.request.base));
   fmt::print("{}, {}: {}\n  {} a step, {} tokens/s, MFU {}, {} of {} a rank\n\n",
              report.picked == 0 ? "best" : fmt::format("number {}", report.picked + 1),
              report.profile.analytic() != nullptr ? "predicted from published numbers" : "predicted",

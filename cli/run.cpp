@@ -5,12 +5,14 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "cli/exit_code.h"
+#include "cli/file_arguments.h"
 #include "cli/json/output.h"
 #include "cli/run_progress.h"
 #include "cli/text/counted.h"
@@ -31,6 +33,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
+constexpr const char* kUsualStart = "srun --nodes=1 --ntasks=1 --overlap --kill-on-bad-exit=0 --nodelist={host}";
+
 struct Options {
   std::string plan;
   std::string data;
@@ -41,7 +45,7 @@ struct Options {
   std::string device = "auto";
   int ranks_per_gpu = 1;
   std::vector<std::string> hosts;
-  std::string start_on = "srun --nodes=1 --ntasks=1 --overlap --kill-on-bad-exit=0 --nodelist={host}";
+  std::string start_on;
   std::string address;
   std::optional<int> threads;
   std::optional<std::int64_t> evaluate_every;
@@ -63,7 +67,7 @@ executor::RankHosts hosts_of(const Options& options) {
     return hosts;
   }
   hosts.names = options.hosts;
-  std::istringstream words(options.start_on);
+  std::istringstream words(options.start_on.empty() ? std::string(kUsualStart) : options.start_on);
   for (std::string word; words >> word;) {
     hosts.start_on.push_back(word);
   }
@@ -88,6 +92,7 @@ executor::RunOptions run_options(const Options& options, const Plan& plan) {
   run.graphs = options.graphs;
   run.replace = options.force;
   run.resume = options.resume.has_value();
+  run.or_begin = run.resume && options.resume->empty();
   for (const std::string& fault : options.faults) {
     add_fault(run.faults, fault);
   }
@@ -111,11 +116,19 @@ void check_options(const Options& options) {
   if (options.folder().empty()) {
     throw Error("is missing", "--output", "give a folder that is new or empty, or --resume FOLDER");
   }
-  if (options.resume && !options.resume->empty() && !options.output.empty() && *options.resume != options.output) {
+  if (options.resume && !options.resume->empty() && !options.output.empty() &&
+      !same_file(*options.resume, options.output)) {
     throw Error("is another folder than --output", "--resume", "a run goes on in its own folder; leave --output out");
   }
   if (options.resume && options.force) {
     throw Error("goes on with a run, --force replaces it", "--resume", "choose one of the two");
+  }
+  if (options.resume && !options.initial_weights.empty()) {
+    throw Error("a run goes on with its own weights", "--init", "leave it out, or begin another run");
+  }
+  if (options.hosts.empty() && (!options.start_on.empty() || !options.address.empty())) {
+    throw Error("is for ranks on several hosts", options.start_on.empty() ? "--address" : "--start-on",
+                "add --hosts, or leave it out");
   }
 }
 
@@ -188,6 +201,12 @@ ordered_json recovery_json(const RunRecord& record, std::int64_t restarts) {
                      record.restarts, [](const RestartRecord& restart) { return std::optional(restart.load_time); }))}};
 }
 
+// The first step, from 1, whose loss isn't a number. Such a loss poisons every weight: nothing later is of use.
+std::optional<std::int64_t> diverged_in(const RunRecord& record) {
+  const auto lost = std::ranges::find_if(record.steps, [](const auto& step) { return !std::isfinite(step.loss); });
+  return lost == record.steps.end() ? std::nullopt : std::optional(lost->step + 1);
+}
+
 ordered_json to_json(const Options& options, const RunRecord& record, const executor::RunOutcome& outcome,
                      double elapsed) {
   const auto optional = [](const auto& value) { return value ? ordered_json(*value) : ordered_json(); };
@@ -202,6 +221,8 @@ ordered_json to_json(const Options& options, const RunRecord& record, const exec
     const EvaluationRecord& last = record.evaluations.back();
     object["evaluation"] = {{"step", last.step}, {"loss", last.loss}, {"unigram_entropy", last.unigram_entropy}};
   }
+  object["diverged_in_step"] = optional(diverged_in(record));
+  object["resumed_after_step"] = optional(outcome.resumed_after);
   object["elapsed_s"] = elapsed;
   object["recovery"] = recovery_json(record, outcome.restarts);
   object["interrupted"] = outcome.interrupted_by.has_value();
@@ -223,10 +244,14 @@ void print_failure(const Session& session, const RunFailure& failure) {
   }
 }
 
-void print_summary(const Options& options, const RunRecord& record, std::int64_t restarts, double elapsed) {
+void print_summary(const Options& options, const RunRecord& record, const executor::RunOutcome& outcome,
+                   double elapsed) {
+  const std::int64_t restarts = outcome.restarts;
   if (!record.steps.empty()) {
-    fmt::print("{} in {}, loss {:.3f} to {:.3f}, {:.0f} tokens/s\n",
-               counted(static_cast<std::int64_t>(record.steps.size()), "step"),
+    const auto steps = static_cast<std::int64_t>(record.steps.size());
+    const std::int64_t before = outcome.resumed_after.value_or(0);
+    const std::string part = before > 0 ? fmt::format(", {} of them now", steps - before) : std::string();
+    fmt::print("{}{} in {}, loss {:.3f} to {:.3f}, {:.0f} tokens/s\n", counted(steps, "step"), part,
                format_quantity(from_si<Seconds>(elapsed)), record.steps.front().loss, record.steps.back().loss,
                median_tokens_per_second(record).value_or(0));
   }
@@ -284,7 +309,13 @@ int run(const Session& session, const Options& options) {
     return kFailedRun;
   }
   if (!session.json) {
-    print_summary(options, record, outcome.restarts, elapsed);
+    print_summary(options, record, outcome, elapsed);
+  }
+  if (const auto step = diverged_in(record)) {
+    fmt::print(stderr, "{} the loss is not a number from step {} on: the weights are of no use; a lower {}\n",
+               session.err.red("trainyard: the training diverged:"), *step,
+               "--learning-rate or --initial-std, or more --warmup, in `trainyard plan`");
+    return kFailedRun;
   }
   return kOk;
 }
@@ -301,8 +332,10 @@ void add_run(CLI::App& app, Session& session, Action& action) {
       ->type_name("FILE")
       ->required();
   verb->add_option("--output", options->output, "Folder for the run's record, trace and weights")->type_name("FOLDER");
-  verb->add_option("--resume", options->resume,
-                   "Go on with the run in the folder (of --output, unless given) from its last good checkpoint")
+  verb->add_option(
+          "--resume", options->resume,
+          "Go on with the run in the folder from its last good checkpoint; without FOLDER in that of --output, "
+          "where a run begins if there is none yet")
       ->type_name("[FOLDER]")
       ->expected(0, 1)
       ->default_str("");

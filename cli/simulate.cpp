@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "cli/exit_code.h"
+#include "cli/file_arguments.h"
 #include "cli/json/output.h"
 #include "cli/long_answer.h"
 #include "cli/machine_option.h"
@@ -87,6 +88,9 @@ simulator::Simulation on_measured(const Plan& plan, const DeviceProfile& profile
 }
 
 Simulated simulate_file(const Options& options) {
+  require_separate_files(
+      {{"--trace", options.trace}, {"--chrome", options.chrome}},
+      {{"PLAN", options.plan}, {"--profile", options.machine.profile}, {"--cluster", options.machine.cluster}});
   Simulated simulated;
   simulated.plan = read_plan(options.plan);
   const bool slices = !options.trace.empty() || !options.chrome.empty();

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "cli/exit_code.h"
+#include "cli/file_arguments.h"
 #include "cli/json/output.h"
 #include "cli/verbs.h"
 #include "core/document/write_file.h"
@@ -37,7 +38,9 @@ std::filesystem::path trace_file(const std::filesystem::path& source) {
 }
 
 int trace(const Session& session, const Options& options) {
-  const Trace trace = read_trace(trace_file(options.source));
+  const std::filesystem::path source = trace_file(options.source);
+  require_separate_files({{"--chrome", options.chrome}}, {{"TRACE", source.string()}});
+  const Trace trace = read_trace(source);
   write_file(options.chrome, to_chrome_json(trace));
   std::set<std::int32_t> ranks;
   for (const Slice& slice : trace.slices) {

@@ -60,6 +60,7 @@ Training training_from(const TrainingOptions& options) {
   require(training.momentum >= 0 && training.momentum < 1, "--momentum", "must be 0 to below 1");
   require(from_zero(options.clip_norm), "--clip-norm", "must be 0 to 1e30");
   require(above_zero(training.initial_std), "--initial-std", "must be above 0, at most 1e30");
+  require(training.momentum == 0 || options.optimizer == "sgd", "--momentum", "is SGD's; AdamW has --beta1");
   training.optimizer = options.optimizer == "sgd" ? OptimizerKind::kSgd : OptimizerKind::kAdamW;
   training.clip_norm = options.clip_norm > 0 ? std::optional<double>(options.clip_norm) : std::nullopt;
   return training;

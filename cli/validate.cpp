@@ -11,6 +11,7 @@
 #include "cli/file_arguments.h"
 #include "cli/json/output.h"
 #include "cli/long_answer.h"
+#include "cli/text/counted.h"
 #include "cli/text/table.h"
 #include "cli/validate_throughput.h"
 #include "cli/verbs.h"
@@ -141,8 +142,8 @@ void print_validation(const Session& session, const Options& options, const Coll
     print_rows(session, validation);
   }
   const simulator::ValidationSummary& summary = validation.summary;
-  fmt::print("{} points: {} scored, {} of them kept out of the summary by a flag\n\n", summary.rows, summary.scored,
-             summary.excluded);
+  fmt::print("{}: {} scored, {} of them kept out of the summary by a flag\n\n", counted(summary.rows, "point"),
+             summary.scored, summary.excluded);
   Table table({"bus bandwidth", "points", "median error", "90th", "inside 80 % interval"},
               {Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight});
   add_summary(table, "from 1 MiB", summary.large, true);

@@ -283,7 +283,7 @@ void ObjectReader::document(std::string_view name, std::int64_t schema) {
                 fmt::format("is this a Trainyard {}?", name));
   }
   if (const std::string found = text("document"); found != name) {
-    fail("document", fmt::format("this is a {}, not a {}", found, name));
+    fail("document", fmt::format("this is \"{}\", not \"{}\"", found, name));
   }
   if (const std::int64_t found = integer("schema"); found != schema) {
     fail("schema", fmt::format("schema {} of a {}; this version reads schema {}", found, name, schema),

@@ -57,7 +57,7 @@ std::map<std::string, std::function<void(Layout&)>> words() {
   return result;
 }
 
-std::optional<int> positive(const std::string& digits) {
+std::optional<int> whole_number(const std::string& digits) {
   int value = 0;
   const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   const bool whole = failure == std::errc() && end == digits.data() + digits.size();
@@ -80,8 +80,8 @@ bool set_layers(Layout& layout, const std::string& word, const std::string& flag
   std::istringstream list(word.substr(start.size()));
   for (std::string part; std::getline(list, part, ',');) {
     const std::size_t times = part.find('x');
-    const std::optional<int> layers = positive(part.substr(0, times));
-    const std::optional<int> count = times == std::string::npos ? 1 : positive(part.substr(times + 1));
+    const std::optional<int> layers = whole_number(part.substr(0, times));
+    const std::optional<int> count = times == std::string::npos ? 1 : whole_number(part.substr(times + 1));
     if (!layers || !count || *count > kMostRepeats) {
       refuse(word, flag);
     }
@@ -90,16 +90,19 @@ bool set_layers(Layout& layout, const std::string& word, const std::string& flag
   return true;
 }
 
-bool set_number(Layout& layout, const std::string& word) {
+bool set_number(Layout& layout, const std::string& word, const std::string& flag) {
   const std::size_t digits = word.find_first_of("0123456789");
   if (digits == std::string::npos || digits == 0) {
     return false;
   }
   const auto known = numbers();
   const auto setter = known.find(word.substr(0, digits));
-  const std::optional<int> value = positive(word.substr(digits));
+  const std::optional<int> value = whole_number(word.substr(digits));
   if (setter == known.end() || !value) {
     return false;
+  }
+  if (*value == 0 && setter->first != "zero") {
+    throw Error("'" + word + "' must be at least 1", flag, "leave it out for what is usual");
   }
   setter->second(layout, *value);
   return true;
@@ -134,7 +137,7 @@ bool set_bucket(Layout& layout, const std::string& word) {
   if (!word.starts_with(start) || unit <= start.size()) {
     return false;
   }
-  const std::optional<int> value = positive(word.substr(start.size(), unit - start.size()));
+  const std::optional<int> value = whole_number(word.substr(start.size(), unit - start.size()));
   const std::string name = word.substr(unit);
   if (!value || *value == 0 || (name != "MiB" && name != "B")) {
     return false;
@@ -178,7 +181,7 @@ Layout parse_layout(const std::string& text, const std::string& flag, const Layo
     const auto plain = known.find(word);
     if (plain != known.end()) {
       plain->second(layout);
-    } else if (!set_number(layout, word) && !set_layers(layout, word, flag) && !set_type(layout, word) &&
+    } else if (!set_number(layout, word, flag) && !set_layers(layout, word, flag) && !set_type(layout, word) &&
                !set_bucket(layout, word) && !set_order(layout, word)) {
       refuse(word, flag);
     }

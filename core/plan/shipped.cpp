@@ -38,6 +38,10 @@ OpenedText open_text(const std::string& word, std::span<const ShippedFile> shipp
   }
   const auto found = std::ranges::find(shipped, word, &ShippedFile::name);
   if (found == shipped.end()) {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(word, ignored)) {
+      throw Error("\"" + word + "\" is a folder, not a file", option, "the file in it, a config.json say");
+    }
     throw Error("there is no file \"" + word + "\" and nothing of that name", option, hint_for(word, shipped));
   }
   return {std::string(found->text), word};

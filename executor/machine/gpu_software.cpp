@@ -3,15 +3,14 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string_view>
 
 #include "core/error.h"
 #include "executor/communicator/nccl/nccl_library.h"
 #include "executor/communicator/nccl/nccl_version.h"
+#include "executor/supervisor/find_program.h"
 
 namespace trainyard::executor {
 
@@ -51,17 +50,7 @@ bool loads(const char* library) {
   return handle != nullptr;
 }
 
-std::optional<std::string> find_toolkit() {
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(std::string(path == nullptr ? "" : path) + ":/usr/local/cuda/bin");
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    std::string compiler = folder + "/nvcc";
-    if (access(compiler.c_str(), X_OK) == 0) {
-      return compiler;
-    }
-  }
-  return std::nullopt;
-}
+std::optional<std::string> find_toolkit() { return find_program("nvcc", search_path() + ":/usr/local/cuda/bin"); }
 
 void find_nccl(GpuSoftware& software) {
   software.nccl_header = nccl_header_version();

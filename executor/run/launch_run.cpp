@@ -75,7 +75,32 @@ void merge_rank_traces(const RunFiles& files, std::int64_t ranks) {
 }
 
 FolderUse folder_use(const RunOptions& options) {
-  return options.resume ? FolderUse::kContinue : options.replace ? FolderUse::kReplace : FolderUse::kNew;
+  if (options.resume) {
+    return options.or_begin ? FolderUse::kContinueOrBegin : FolderUse::kContinue;
+  }
+  return options.replace ? FolderUse::kReplace : FolderUse::kNew;
+}
+
+bool lies_in(const fs::path& path, const fs::path& folder) {
+  std::error_code unknown;
+  const fs::path relative = fs::relative(path, folder, unknown);
+  return !unknown && !relative.empty() && *relative.begin() != "..";
+}
+
+// What a run is made from can't lie among the files that it replaces.
+void require_kept(const RunOptions& options, const RunFiles& files) {
+  const auto check_path = [&](const fs::path& path, const char* flag) {
+    for (const fs::path& replaced : {files.plan(), files.record(), files.trace(), files.model(), files.checkpoints()}) {
+      if (lies_in(path, replaced)) {
+        throw Error("would replace what the run begins with: " + path.string(), flag,
+                    "another --output, or copy it elsewhere first");
+      }
+    }
+  };
+  check_path(options.data, "--data");
+  if (options.initial_weights) {
+    check_path(*options.initial_weights, "--init");
+  }
 }
 
 // A run that has done what it was to do is not done again.
@@ -86,6 +111,20 @@ void require_unfinished(const Plan& plan, const RunOptions& options, const RunFi
   if (record.complete && done >= wanted) {
     throw Error("the run in it is complete: " + std::to_string(done) + " steps", files.folder.string(),
                 done < plan.training.steps ? "give --steps to train further" : "there is nothing to resume");
+  }
+}
+
+// A run that never began leaves no plan behind, so that the next start finds the folder as it was.
+RunOutcome supervise(const Plan& plan, RunOptions options, const fs::path& executable, const RunCallbacks& callbacks) {
+  const RunFiles files{options.folder};
+  try {
+    return RunSupervisor(plan, std::move(options), executable, callbacks).run();
+  } catch (const Error&) {
+    std::error_code unknown;
+    if (!fs::exists(files.record(), unknown)) {
+      fs::remove(files.plan(), unknown);
+    }
+    throw;
   }
 }
 
@@ -101,12 +140,18 @@ RunOutcome launch_run(const Plan& plan, const RunOptions& options, const fs::pat
   const RunFiles files{options.folder};
   RunOptions own = options;
   own.generation.data_hash = check_before_launch(plan, options);
+  if (options.replace) {
+    require_kept(options, files);
+  }
   const RunFolder held(files, folder_use(options));
-  if (options.resume) {
+  own.resume = options.resume && fs::exists(files.record());
+  if (own.resume) {
     require_unfinished(plan, options, files);
+  } else if (options.resume && callbacks.on_notice) {
+    callbacks.on_notice("no run in " + files.folder.string() + " yet: begins one");
   }
   write_plan(plan, files.plan());
-  const RunOutcome outcome = RunSupervisor(plan, std::move(own), executable, callbacks).run();
+  const RunOutcome outcome = supervise(plan, std::move(own), executable, callbacks);
   if (outcome.ok()) {
     merge_rank_traces(files, plan.layout.ranks());
   }

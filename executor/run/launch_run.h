@@ -16,6 +16,7 @@ struct RunOutcome {
   std::optional<RunFailure> failure;
   std::optional<int> interrupted_by;  // the signal, if a user ended the run
   std::int64_t restarts = 0;
+  std::optional<std::int64_t> resumed_after;  // a resumed run: so many steps were done before
   bool ok() const { return !failure && !interrupted_by; }
 };
 

@@ -41,13 +41,15 @@ void require_run(const RunFiles& files) {
   std::error_code failure;
   if (!fs::exists(files.record(), failure)) {
     throw Error("holds no run to resume", files.folder.string(),
-                "it should have a record.jsonl; start a run without --resume");
+                "it should have a record.jsonl; --output FOLDER --resume begins one where there is none");
   }
 }
 
+bool holds_run(const RunFiles& files) { return fs::exists(files.record()) || fs::exists(files.plan()); }
+
 // An old run's files and nothing else: the folder may hold notes beside them.
 void remove_old_run(const RunFiles& files) {
-  if (!fs::exists(files.record()) && !fs::exists(files.plan())) {
+  if (!holds_run(files)) {
     throw Error("isn't empty and holds no run", files.folder.string(), "--force replaces only an earlier run");
   }
   for (const fs::path& file : {files.plan(), files.record(), files.trace(), files.model(), files.checkpoints()}) {
@@ -68,7 +70,10 @@ RunFolder::RunFolder(const RunFiles& files, FolderUse use) {
     if (use == FolderUse::kContinue || fs::is_empty(files.folder)) {
       return;
     }
-    if (use == FolderUse::kNew) {
+    if (use == FolderUse::kContinueOrBegin && holds_run(files)) {
+      return;
+    }
+    if (use != FolderUse::kReplace) {
       throw Error("isn't empty", files.folder.string(),
                   "choose a new folder, --resume to go on with the run in it, or --force to replace it");
     }

@@ -12,14 +12,15 @@
 namespace trainyard::executor {
 
 enum class FolderUse : std::uint8_t {
-  kNew,       // it must be new or empty
-  kReplace,   // an earlier run's files are removed, and nothing else that lies there
-  kContinue,  // an earlier run's must be there, and stay
+  kNew,              // it must be new or empty
+  kReplace,          // an earlier run's files are removed, and nothing else that lies there
+  kContinue,         // an earlier run's must be there, and stay
+  kContinueOrBegin,  // an earlier run's stay; without one as kNew, but for the plan of a start that failed
 };
 
 class RunFolder {
  public:
-  // Makes the folder where there is none, but to continue. Throws Error: another run is at work in it; it isn't empty
+  // Makes the folder where there is none, but for kContinue. Throws Error: another run is at work in it; it isn't empty
   // and nothing is to be replaced; what is in it is no run; it can't be made or written.
   RunFolder(const RunFiles& files, FolderUse use);
 

@@ -40,8 +40,9 @@ struct RunOptions {
   InjectedFaults faults;
   GenerationOptions generation;  // the launcher's to fill in
   // The launcher's business, not the ranks':
-  bool replace = false;  // an earlier run in the folder
-  bool resume = false;   // go on with the run in the folder
+  bool replace = false;   // an earlier run in the folder
+  bool resume = false;    // go on with the run in the folder
+  bool or_begin = false;  // beside resume: where the folder holds none yet, begin it (a job script's first start)
   RankHosts hosts;
 };
 

@@ -87,7 +87,7 @@ void RunSupervisor::choose_checkpoint() {
                          choice.manifest->threads_per_rank, options_.threads_per_rank));
     }
     options_.generation.checkpoint = choice.manifest->step;
-  } else if (options_.resume && restarts_ == 0) {
+  } else if (options_.resume && restarts_ == 0 && !choice.refused.empty()) {
     throw Error("holds no good checkpoint", files_.checkpoints().string(), "start the run anew with --force");
   } else {
     options_.generation.checkpoint.reset();
@@ -182,14 +182,18 @@ void RunSupervisor::prepare_restart(const RunFailure& failure, const LaunchFailu
 }
 
 RunOutcome RunSupervisor::run() {
+  std::optional<std::int64_t> resumed_after;
   if (options_.resume) {
     options_.generation.restarts = begun();
     choose_checkpoint();
-    notice(fmt::format("going on from the checkpoint after step {}", *options_.generation.checkpoint));
+    resumed_after = options_.generation.checkpoint.value_or(0);
+    notice(*resumed_after > 0 ? fmt::format("going on from the checkpoint after step {}", *resumed_after)
+                              : std::string("from the beginning: the run in it ended before its first checkpoint"));
   }
   while (true) {
     const LaunchResult result = launch();
-    RunOutcome outcome{.failure = {}, .interrupted_by = result.interrupted_by, .restarts = restarts_};
+    RunOutcome outcome{
+        .failure = {}, .interrupted_by = result.interrupted_by, .restarts = restarts_, .resumed_after = resumed_after};
     if (!result.ok()) {
       outcome.failure = describe(result);
     }

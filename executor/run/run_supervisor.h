@@ -29,7 +29,8 @@ class RunSupervisor {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // Goes back to the last good checkpoint, saying which are not. A resumed run must have one.
+  // Goes back to the last good checkpoint, saying which are not. A resumed run has one, unless it ended before its
+  // first.
   void choose_checkpoint();
   LaunchResult launch();
   RunFailure describe(const LaunchResult& result) const;

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "executor/supervisor/find_program.h"
 
 namespace trainyard::executor {
 namespace {
@@ -41,7 +42,8 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
 }
 
 // In the child, between fork and exec: async-signal-safe calls only, for other threads may have held locks.
-[[noreturn]] void become(char* const* command, char* const* environment, int out, int err, int report, pid_t parent) {
+[[noreturn]] void become(const char* program, char* const* command, char* const* environment, int out, int err,
+                         int report, pid_t parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) {
@@ -57,7 +59,7 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  ::execve(command[0], command, environment);
+  ::execve(program, command, environment);
   const int error = errno;
   [[maybe_unused]] const ssize_t written = ::write(report, &error, sizeof error);
   ::_exit(127);
@@ -70,12 +72,17 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, const std::v
   Pipe out = make_pipe();
   Pipe err = make_pipe();
   Pipe report = make_pipe();  // closed by a successful exec, else carries errno
+  const std::optional<std::string> program = find_program(command[0], search_path());
+  if (!program) {
+    throw Error("can't run " + command[0] + ": no such program in PATH", "launcher", "install it, or give its path");
+  }
   const std::vector<char*> argv = pointers(command);
   const std::vector<char*> envp = pointers(environment);
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child == 0) {
-    become(argv.data(), envp.data(), out.write.number(), err.write.number(), report.write.number(), parent);
+    become(program->c_str(), argv.data(), envp.data(), out.write.number(), err.write.number(), report.write.number(),
+           parent);
   }
   if (child < 0) {
     throw Error(std::string("can't start a process: ") + ::strerror(errno), "launcher", "raise the limit of processes");

@@ -20,7 +20,8 @@ enum class OutputStream { kOut, kErr };
 
 class ChildProcess {
  public:
-  // command[0] is a path. environment replaces the parent's. Throws Error if the program can't be started.
+  // command[0] is a path, or a name to look for in PATH. environment replaces the parent's. Throws Error if the program
+  // can't be started.
   ChildProcess(const std::vector<std::string>& command, const std::vector<std::string>& environment);
   ChildProcess(ChildProcess&&) = default;
   ChildProcess& operator=(ChildProcess&&) = delete;

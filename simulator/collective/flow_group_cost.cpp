@@ -128,7 +128,7 @@ FlowGroupCost::Entry& FlowGroupCost::entry_of(CollectiveOp op, const GroupShape&
     const std::vector<GroupLayout>& layouts = layouts_of(op, group);
     entry.site = site_of(fabric_.cluster(), fabric_.graph(), fabric_.domains(), layouts.front(), options_.sharp,
                          fabric_.routes().network());
-    entry.possible = serving_algorithms(fabric_, layouts, op, options_.sharp);
+    entry.possible = serving_algorithms(fabric_, entry.site, layouts, op);
   }
   return entry;
 }

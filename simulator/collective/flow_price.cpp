@@ -168,12 +168,16 @@ CollectivePricer::CollectivePricer(CollectiveFabric& fabric, const CollectiveMod
   site_ = reference.site();
 }
 
-Applicable can_serve(const CollectiveFabric& fabric, std::span<const GroupLayout> groups, CollectiveOp op,
-                     FlowAlgorithm algorithm, bool sharp) {
+Applicable can_serve(const CollectiveFabric& fabric, const CollectiveSite& site, std::span<const GroupLayout> groups,
+                     CollectiveOp op, FlowAlgorithm algorithm) {
   const bool reduces = algorithm == FlowAlgorithm::kCollNetDirect || algorithm == FlowAlgorithm::kCollNetChain ||
                        (algorithm == FlowAlgorithm::kNvls && groups.front().nodes.size() > 1);
-  if (reduces && !sharp) {
+  if (reduces && !site.sharp) {
     return {false, "needs switches that reduce between nodes: say that they do with --sharp"};
+  }
+  const bool in_node = algorithm == FlowAlgorithm::kNvls || algorithm == FlowAlgorithm::kNvlsTree;
+  if (in_node && !site.nvls) {
+    return {false, "needs NVSwitches that reduce: Hopper's and later"};
   }
   for (const GroupLayout& layout : groups) {
     Applicable possible = applicable(algorithm, op, layout, fabric.cluster(), fabric.graph());
@@ -184,11 +188,11 @@ Applicable can_serve(const CollectiveFabric& fabric, std::span<const GroupLayout
   return {};
 }
 
-std::vector<FlowAlgorithm> serving_algorithms(const CollectiveFabric& fabric, std::span<const GroupLayout> groups,
-                                              CollectiveOp op, bool sharp) {
+std::vector<FlowAlgorithm> serving_algorithms(const CollectiveFabric& fabric, const CollectiveSite& site,
+                                              std::span<const GroupLayout> groups, CollectiveOp op) {
   std::vector<FlowAlgorithm> possible;
   for (int i = 0; i < kFlowAlgorithms; ++i) {
-    if (can_serve(fabric, groups, op, static_cast<FlowAlgorithm>(i), sharp).yes) {
+    if (can_serve(fabric, site, groups, op, static_cast<FlowAlgorithm>(i)).yes) {
       possible.push_back(static_cast<FlowAlgorithm>(i));
     }
   }
@@ -196,11 +200,11 @@ std::vector<FlowAlgorithm> serving_algorithms(const CollectiveFabric& fabric, st
 }
 
 Applicable CollectivePricer::can(FlowAlgorithm algorithm) const {
-  return can_serve(fabric_, layouts_, question_.op, algorithm, question_.sharp);
+  return can_serve(fabric_, site_, layouts_, question_.op, algorithm);
 }
 
 std::vector<FlowAlgorithm> CollectivePricer::algorithms() const {
-  return serving_algorithms(fabric_, layouts_, question_.op, question_.sharp);
+  return serving_algorithms(fabric_, site_, layouts_, question_.op);
 }
 
 const WireTime& CollectivePricer::wire(FlowAlgorithm algorithm) {

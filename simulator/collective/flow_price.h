@@ -81,11 +81,12 @@ struct CollectiveQuestion {
   std::string series;  // measured series that it belongs to, for the interval (flow_anchor.h); usually none
 };
 
-// Whether the algorithm can serve the operation on all these groups; sharp: the fabric's switches may reduce.
-Applicable can_serve(const CollectiveFabric& fabric, std::span<const GroupLayout> groups, CollectiveOp op,
-                     FlowAlgorithm algorithm, bool sharp);
-std::vector<FlowAlgorithm> serving_algorithms(const CollectiveFabric& fabric, std::span<const GroupLayout> groups,
-                                              CollectiveOp op, bool sharp);
+// Whether the algorithm can serve the operation on all these groups. The site says whether switches reduce: the
+// fabric's (sharp), the nodes' (nvls).
+Applicable can_serve(const CollectiveFabric& fabric, const CollectiveSite& site, std::span<const GroupLayout> groups,
+                     CollectiveOp op, FlowAlgorithm algorithm);
+std::vector<FlowAlgorithm> serving_algorithms(const CollectiveFabric& fabric, const CollectiveSite& site,
+                                              std::span<const GroupLayout> groups, CollectiveOp op);
 
 // Prices every algorithm on one cluster. Wire times are solved when first asked for and kept.
 class CollectivePricer {

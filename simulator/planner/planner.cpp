@@ -128,8 +128,17 @@ class Search {
   // Replaces the best closed-form estimates by simulated ones; those that don't fit after all drop out.
   void simulate_best(const std::function<void(const PlannerProgress&)>& progress, const std::stop_token& stop) {
     std::vector<Estimate>& ranked = result_.ranked;
+    const auto least = static_cast<std::size_t>(std::max(request_.simulated, 1));
     std::size_t next = 0;
-    while (next < ranked.size() && progress_.simulated < std::max(request_.simulated, 1)) {
+    std::optional<Seconds> best;
+    const auto wanted = [&] {
+      if (next >= ranked.size()) {
+        return false;
+      }
+      const bool before_best = best && ranked[next].step_time < *best;
+      return next < least || (before_best && progress_.simulated < kMostSimulated);
+    };
+    while (wanted()) {
       if (stop.stop_requested()) {
         result_.stopped = true;
         break;
@@ -140,6 +149,7 @@ class Search {
         const StepParts parts = ranked[next].parts;
         ranked[next] = simulation->estimate;
         ranked[next].parts = parts;
+        best = best ? min(*best, ranked[next].step_time) : ranked[next].step_time;
         ++next;
         ++progress_.simulated;
       } else {

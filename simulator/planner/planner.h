@@ -28,8 +28,11 @@ struct PlannerRequest {
   std::optional<Capabilities> capabilities;  // only layouts that an executor can run
   SearchLimits limits;
   std::function<bool(const Layout&)> wanted;  // layouts for which it is false aren't considered; unset: all are
-  int simulated = 3;                          // how many of the best are simulated; at least 1
+  int simulated = 3;  // how many of the best are simulated; at least 1. More, up to kMostSimulated, where the formula
+                      // has others before the best of those
 };
+
+constexpr int kMostSimulated = 20;
 
 struct PlannerProgress {
   std::int64_t priced = 0;

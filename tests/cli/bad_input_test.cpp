@@ -255,4 +255,21 @@ TEST_F(BadInput, ARecordWithoutTheCountsOfEveryRankIsNotCompared) {
                     {"record.jsonl", "0 of"});
 }
 
+// An answer never replaces what it was made from.
+TEST_F(BadInput, AnOutputThatIsAnInputIsRefused) {
+  const std::string plan = good_plan();
+  const std::string before = text_of(plan);
+  expect_user_error(run_command(plan_command(model_, model_)), {"--output", "--model"});
+  expect_user_error(run_command({"simulate", plan, "--cluster", kCluster, "--trace", plan}), {"--trace", "PLAN"});
+  const std::string both = folder_.file("both.json");
+  expect_user_error(run_command({"simulate", plan, "--cluster", kCluster, "--trace", both, "--chrome", both}),
+                    {"--chrome", "--trace"});
+  const std::string trace = folder_.file("trace.json");
+  EXPECT_EQ(run_command({"simulate", plan, "--cluster", kCluster, "--trace", trace}).exit_code, 0);
+  expect_user_error(run_command({"trace", trace, "--chrome", trace}), {"--chrome", "TRACE"});
+  EXPECT_EQ(text_of(plan), before);
+  EXPECT_EQ(text_of(model_), tiny_model_config());
+  expect_nothing_written(3);
+}
+
 }  // namespace trainyard::cli

@@ -68,6 +68,19 @@ TEST(CollectiveVerb, AnAlgorithmThatCantServeIsAnErrorThatListsThoseThatCan) {
   EXPECT_NE(result.err.find("ring"), std::string::npos) << result.err;
 }
 
+// NVLS needs switches that reduce (NVSwitch of the third generation, Hopper's): an A100's don't.
+TEST(CollectiveVerb, NvlsIsNeitherPricedNorAdvisedBeforeHopper) {
+  const CommandResult result = run_command({"collective", "superpod-a100:su=1", "--ranks", "0-7", "--sizes",
+                                            "1MiB:1GiB:32", "--algorithm", "all", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out.find("nvls"), std::string::npos);
+  EXPECT_EQ(result.out.find("NVLS"), std::string::npos);
+  const CommandResult asked = run_command(
+      {"collective", "superpod-a100:su=1", "--ranks", "0-15", "--sizes", "1MiB", "--algorithm", "nvls_tree"});
+  EXPECT_EQ(asked.exit_code, 2);
+  EXPECT_NE(asked.err.find("Hopper"), std::string::npos) << asked.err;
+}
+
 TEST(RankGroups, WhatMakesNoGroupSaysWhy) {
   const auto error = [](int ranks, const GroupOptions& options) {
     const std::vector<std::int32_t> list = parse_ranks("0-" + std::to_string(ranks - 1), 64, "--ranks");

@@ -145,6 +145,49 @@ TEST_F(EndToEnd, MemoryIsAsPredictedUnderEachKindOfParallelism) {
   }
 }
 
+// --pick K writes the layout of row K, and the table is the same whichever is picked.
+TEST_F(EndToEnd, APickedPlanIsTheRowOfTheTable) {
+  const std::string file = folder_->file("picked.plan.json");
+  const auto picked = [&](int row) {
+    const CommandResult result = run_command(
+        {"plan", "--model", folder_->file("config.json"), "--profile", folder_->file("profile.json"), "--ranks", "2",
+         "--sequence", "32", "--global-batch", "4", "--pick", std::to_string(row), "--output", file, "--json"});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return json::parse(result.out)["layouts"];
+  };
+  const json layouts = picked(1);
+  for (const int row : {2, 5, 8}) {
+    const json again = picked(row);
+    for (std::size_t i = 0; i < layouts.size(); ++i) {
+      EXPECT_EQ(again[i]["layout"], layouts[i]["layout"]) << row;
+    }
+    std::ostringstream text;
+    text << std::ifstream(file).rdbuf();
+    const json plan = json::parse(text.str());
+    const json& degrees = layouts[static_cast<std::size_t>(row - 1)]["degrees"];
+    for (const char* degree : {"tensor", "pipeline", "data", "zero_stage", "micro_batch", "accumulation"}) {
+      EXPECT_EQ(plan["layout"][degree], degrees[degree]) << row << " " << degree;
+    }
+  }
+}
+
+// A loss that isn't a number poisons every weight: the run says so, by its exit code too.
+TEST_F(EndToEnd, ARunThatDivergesIsNotASuccess) {
+  const std::string file = folder_->file("diverging.plan.json");
+  ASSERT_EQ(run_command({"plan", "--model", folder_->file("config.json"), "--profile", folder_->file("profile.json"),
+                         "--ranks", "2", "--sequence", "32", "--global-batch", "4", "--steps", "4", "--learning-rate",
+                         "1e30", "--warmup", "0", "--output", file})
+                .exit_code,
+            0);
+  const CommandResult run =
+      run_command({"run", file, "--data", folder_->file("text.txt"), "--output", folder_->file("diverging"), "--json"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(run.err.find("diverged"), std::string::npos) << run.err;
+  const json answer = json::parse(run.out);
+  EXPECT_GE(answer["diverged_in_step"].get<int>(), 2);
+  EXPECT_TRUE(answer["failure"].is_null());
+}
+
 TEST_F(EndToEnd, ARunDirectoryIsNotOverwrittenUnlessForced) {
   const std::string plan_file = plan("twice.plan.json", 1);
   const std::vector<std::string> arguments = {

@@ -203,6 +203,31 @@ TEST(LaunchRun, ARunThatCannotStartLeavesTheEarlierOneAlone) {
   EXPECT_TRUE(std::filesystem::exists(files.record()));
 }
 
+TEST(LaunchRun, ReplacingTheRunThatTheNewOneBeginsWithIsRefused) {
+  const TemporaryFolder folder;
+  RunOptions options = options_in(folder);
+  options.steps = 1;
+  ASSERT_TRUE(launch_run(two_stage_plan(), options, RANK_PROCESS, {}).ok());
+  const RunFiles files{options.folder};
+  options.replace = true;
+  options.initial_weights = files.model();
+  const auto refusal = [&] { return error_of([&] { launch_run(two_stage_plan(), options, RANK_PROCESS, {}); }); };
+  EXPECT_EQ(refusal().where(), "--init");
+  options.initial_weights.reset();
+  options.data = files.record();
+  EXPECT_EQ(refusal().where(), "--data");
+  EXPECT_TRUE(std::filesystem::exists(files.model() / "model.safetensors"));
+  EXPECT_TRUE(std::filesystem::exists(files.record()));
+}
+
+TEST(LaunchRun, AStartThatFailsLeavesTheFolderAsItWas) {
+  const TemporaryFolder folder;
+  const RunOptions options = options_in(folder);
+  EXPECT_THROW(launch_run(two_stage_plan(), options, "/no/such/program", {}), Error);
+  EXPECT_FALSE(std::filesystem::exists(RunFiles{options.folder}.plan()));
+  EXPECT_NO_THROW(RunFolder(RunFiles{options.folder}, FolderUse::kNew));
+}
+
 TEST(RunFolder, IsHeldByOneRunAtATime) {
   const TemporaryFolder folder;
   const RunFiles files{folder.path() / "run"};

@@ -338,6 +338,32 @@ TEST(Resume, RefusesWhatIsNotThisRuns) {
   EXPECT_TRUE(contains(refused(plan).problem(), "complete")) << refused(plan).what();
 }
 
+// A job script has one line for its first start and the later ones.
+TEST(Resume, BeginsARunWhereThereIsNoneIfAsked) {
+  const TemporaryFolder folder;
+  const Plan plan = saving_plan(cases()[0].layout);
+  RunOptions options = options_in(folder, "run");
+  options.resume = true;
+  options.or_begin = true;
+  options.steps = 3;  // before its first checkpoint
+  const RunOutcome first = launch_run(plan, options, RANK_PROCESS, {});
+  ASSERT_TRUE(first.ok());
+  EXPECT_FALSE(first.resumed_after);
+  options.steps = 6;
+  const RunOutcome second = launch_run(plan, options, RANK_PROCESS, {});
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ(second.resumed_after, 0) << "from the beginning: it had no checkpoint";
+  EXPECT_EQ(record_of(options).steps.size(), 6U);
+  options.steps.reset();
+  const RunOutcome third = launch_run(plan, options, RANK_PROCESS, {});
+  ASSERT_TRUE(third.ok());
+  EXPECT_EQ(third.resumed_after, 4) << "it saves after each 4 steps";
+  RunOptions undisturbed = options_in(folder, "undisturbed");
+  ASSERT_TRUE(launch_run(plan, undisturbed, RANK_PROCESS, {}).ok());
+  EXPECT_TRUE(weights(options) == weights(undisturbed));
+  expect_same_steps(record_of(options), record_of(undisturbed));
+}
+
 TEST(Recover, OnlyInTheWayThatTheExecutorKnows) {
   const TemporaryFolder folder;
   Plan plan = saving_plan(cases()[0].layout);

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "executor/supervisor/find_program.h"
 #include "executor/supervisor/local_launcher.h"
 #include "executor/supervisor/signal_relay.h"
 
@@ -231,6 +232,22 @@ TEST(LocalLauncher, a_program_that_is_not_there_is_an_error_with_its_name) {
   } catch (const Error& error) {
     EXPECT_NE(error.problem().find("/no/such/program"), std::string::npos);
   }
+}
+
+TEST(LocalLauncher, a_program_is_found_by_its_name_in_the_path) {
+  const auto folder = fresh_file("trainyard_programs");
+  std::filesystem::create_directories(folder / "empty");
+  std::ofstream(folder / "starter") << "#!/bin/sh\n";
+  const std::string path = (folder / "empty").string() + ":" + folder.string();
+  EXPECT_FALSE(find_program("starter", path)) << "it isn't executable";
+  std::filesystem::permissions(folder / "starter", std::filesystem::perms::owner_all);
+  EXPECT_EQ(find_program("starter", path), (folder / "starter").string());
+  EXPECT_FALSE(find_program("empty", path)) << "a folder is no program";
+  EXPECT_EQ(find_program("./starter", path), "./starter");
+  std::filesystem::remove_all(folder);
+  LaunchOptions options;
+  options.command = {"true"};
+  EXPECT_TRUE(launch_local(options).ok());
 }
 
 class LauncherProcess : public testing::TestWithParam<int> {};

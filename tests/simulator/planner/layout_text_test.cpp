@@ -65,5 +65,13 @@ TEST(LayoutText, NamesTheWordItDoesNotKnow) {
   EXPECT_TRUE(contains(error.problem() + error.where() + error.hint(), "zzz"));
 }
 
+TEST(LayoutText, ADegreeOfZeroIsRefused) {
+  for (const char* word : {"v0", "ga0", "mbs0", "ep0", "every0", "shard0", "tp0"}) {
+    const Error error = error_of([&] { parse_layout(word, "--explain", Layout{}, 1, 1); });
+    EXPECT_TRUE(contains(error.problem(), word)) << error.what();
+  }
+  EXPECT_EQ(parse_layout("zero0", "--explain", Layout{}, 1, 1).zero_stage, 0);
+}
+
 }  // namespace
 }  // namespace trainyard
