@@ -13,6 +13,7 @@
 #include "cli/json/output.h"
 #include "cli/long_answer.h"
 #include "cli/verbs.h"
+#include "core/cluster/builder.h"
 #include "core/document/read_file.h"
 #include "core/document/text_match.h"
 #include "core/document/write_file.h"
