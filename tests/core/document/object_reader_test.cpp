@@ -105,7 +105,7 @@ TEST(ObjectReader, ListsTheValuesOfAnEnumeration) {
 TEST(ObjectReader, ChecksKindAndSchemaOfADocument) {
   reader(R"({"document": "plan", "schema": 1})").document("plan", 1);
   EXPECT_TRUE(contains(error_of([] { reader(R"({"document": "trace", "schema": 1})").document("plan", 1); }).problem(),
-                       "trace, not a plan"));
+                       "\"trace\", not \"plan\""));
   const Error newer = error_of([] { reader(R"({"document": "plan", "schema": 2})").document("plan", 1); });
   EXPECT_EQ(newer.where(), "plan.json#/schema");
   EXPECT_THROW(reader("{}").document("plan", 1), Error);

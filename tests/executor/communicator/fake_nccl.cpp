@@ -162,7 +162,9 @@ class FakeNcclWorld {
   // A rank is gone: those who have work with it learn so, as over a network.
   void leave(Comm& comm) {
     for (Comm* other : comm.clique->members) {
-      if (other != nullptr && other != &comm && other->living() && other->done_tickets < other->next_ticket) {
+      // A shrink has ended what was under way on its parent (NCCL_SHRINK_ABORT).
+      const bool waits = other != nullptr && other->done_tickets < other->next_ticket && !other->shrunk;
+      if (waits && other != &comm && other->living()) {
         other->state = NcclResult::kRemoteError;
       }
     }

@@ -265,6 +265,7 @@ void lose_and_go_on(const WayBack& way) {
     const auto failed =
         make_nccl_communicator(make_fake_nccl(world, 22809, way.shrinks), streams, store, Rank(rank), kRanks, options);
     EXPECT_EQ(sum_of_ranks(*failed, threads), 6);
+    failed->barrier();  // who aborts ends what a slower one still waits for
     std::int64_t word = 0;
     if (rank != way.lost) {
       failed->all_reduce(Stream::kData, everyone(rank, kRanks), CollectiveAlgorithm::kRing, &word,

@@ -345,10 +345,11 @@ TEST(Resume, BeginsARunWhereThereIsNoneIfAsked) {
   RunOptions options = options_in(folder, "run");
   options.resume = true;
   options.or_begin = true;
-  options.steps = 3;  // before its first checkpoint
+  options.steps = 3;
   const RunOutcome first = launch_run(plan, options, RANK_PROCESS, {});
   ASSERT_TRUE(first.ok());
   EXPECT_FALSE(first.resumed_after);
+  fs::remove_all(RunFiles{options.folder}.checkpoints());  // as if stopped before the first
   options.steps = 6;
   const RunOutcome second = launch_run(plan, options, RANK_PROCESS, {});
   ASSERT_TRUE(second.ok());
@@ -357,7 +358,7 @@ TEST(Resume, BeginsARunWhereThereIsNoneIfAsked) {
   options.steps.reset();
   const RunOutcome third = launch_run(plan, options, RANK_PROCESS, {});
   ASSERT_TRUE(third.ok());
-  EXPECT_EQ(third.resumed_after, 4) << "it saves after each 4 steps";
+  EXPECT_EQ(third.resumed_after, 6) << "what the second ended with";
   RunOptions undisturbed = options_in(folder, "undisturbed");
   ASSERT_TRUE(launch_run(plan, undisturbed, RANK_PROCESS, {}).ok());
   EXPECT_TRUE(weights(options) == weights(undisturbed));
