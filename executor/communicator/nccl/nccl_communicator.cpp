@@ -66,7 +66,7 @@ class InGroup {
 
 class NcclCommunicator final : public Communicator {
  public:
-  NcclCommunicator(std::shared_ptr<NcclApi> api, GpuStreams& streams, Store& store, Rank rank, int size,
+  NcclCommunicator(const std::shared_ptr<NcclApi>& api, GpuStreams& streams, Store& store, Rank rank, int size,
                    const NcclOptions& options)
       : NcclCommunicator(api, streams, store, rank, size, options,
                          std::make_unique<NcclComms>(api.get(), store, rank, size, options)) {}
