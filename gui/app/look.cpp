@@ -1,17 +1,43 @@
 #include "gui/app/look.h"
 
 #include <QApplication>
-#include <QStyle>
+#include <QPainter>
+#include <QProxyStyle>
 #include <QStyleFactory>
+#include <QStyleOption>
 #include <QToolTip>
 
 #include "gui/paint/theme.h"
 
 namespace trainyard::gui {
 
+namespace {
+
+// Fusion outlines check boxes in a shade of the window, which in dark is hardly seen.
+class OutlinedStyle : public QProxyStyle {
+ public:
+  using QProxyStyle::QProxyStyle;
+  void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
+                     const QWidget* widget) const override {
+    QProxyStyle::drawPrimitive(element, option, painter, widget);
+    if (element == PE_IndicatorCheckBox && option->palette.window().color().lightness() < kDark) {
+      painter->save();
+      painter->setPen(option->palette.color(QPalette::PlaceholderText));
+      painter->setBrush(Qt::NoBrush);
+      painter->drawRect(option->rect.adjusted(0, 0, -1, -1));
+      painter->restore();
+    }
+  }
+
+ private:
+  static constexpr int kDark = 128;  // of 255
+};
+
+}  // namespace
+
 QPalette use_own_style() {
   const QPalette system = QApplication::palette();
-  QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+  QApplication::setStyle(new OutlinedStyle(QStyleFactory::create(QStringLiteral("Fusion"))));  // the application's
   return system;
 }
 

@@ -464,7 +464,7 @@ void ParallelAxes::mouseReleaseEvent(QMouseEvent* event) {
 
 void ParallelAxes::keyPressEvent(QKeyEvent* event) {
   if (is_empty()) {
-    QWidget::keyPressEvent(event);
+    Chart::keyPressEvent(event);
     return;
   }
   const int axis = order_[static_cast<std::size_t>(std::clamp(focused_, 0, static_cast<int>(order_.size()) - 1))];
@@ -485,7 +485,7 @@ void ParallelAxes::keyPressEvent(QKeyEvent* event) {
   } else if (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) {
     Q_EMIT shade_wanted(axis);
   } else {
-    QWidget::keyPressEvent(event);
+    Chart::keyPressEvent(event);
   }
 }
 

@@ -380,7 +380,7 @@ void ScatterChart::keyPressEvent(QKeyEvent* event) {
     return;
   }
   if ((!forward && !back) || plot_.front.empty()) {
-    QWidget::keyPressEvent(event);
+    Chart::keyPressEvent(event);
     return;
   }
   // Along the front: the points worth a look.

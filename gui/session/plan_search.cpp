@@ -13,6 +13,7 @@
 #include "simulator/planner/goodput.h"
 #include "simulator/planner/layout_search.h"
 #include "simulator/planner/planner.h"
+#include "simulator/planner/program_fit.h"
 #include "simulator/planner/search_machine.h"
 #include "simulator/planner/stage_split.h"
 
@@ -24,6 +25,7 @@ constexpr std::size_t kKept = 400;
 constexpr std::size_t kKeptMisses = 200;
 constexpr std::size_t kBalanced = 20;     // of the best: layers moved between their stages where that helps
 constexpr std::size_t kWithGoodput = 40;  // of the best
+constexpr std::size_t kMostUnfit = 40;    // leading layouts that are tried as programs, until one fits
 constexpr double kSecondsAnHour = 3600.0;
 constexpr double kBillion = 1e9;
 constexpr double kArchiveInterval = 7200.0;  // s of work between saves that outlive the newest few, as `reliability`
@@ -131,6 +133,29 @@ std::vector<PlanRow> rows_of(const Problem& problem, const std::vector<RankedLay
   return rows;
 }
 
+// What leads the ranking must fit as a program too, which is what runs and what the timeline shows. Those before it are
+// rows that don't fit, behind the others.
+void set_unfit_aside(const Problem& problem, std::vector<PlanRow>& rows, const std::stop_token& stop) {
+  simulator::PlannerRequest planned;
+  planned.model = problem.model;
+  planned.training = problem.training;
+  planned.ranks = problem.study.ranks;
+  std::size_t unfit = 0;
+  for (; unfit < std::min(kMostUnfit, rows.size()) && !stop.stop_requested(); ++unfit) {
+    PlanRow& row = rows[unfit];
+    simulator::ProgramFit fit =
+        simulator::program_fit(make_plan(planned, problem.profile, row.layout), problem.profile);
+    if (!fit.lacks) {
+      break;
+    }
+    const auto ranked = row.ranked;
+    row = row_of(row.layout, *std::move(fit.lacks), 1);
+    row.memory = fit.total;
+    row.ranked = ranked;
+  }
+  std::rotate(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(unfit), rows.end());
+}
+
 FoundPlans search_cluster(const Problem& problem, const std::function<void(const SearchReport&)>& report,
                           const std::stop_token& stop) {
   const simulator::SearchRequest request = request_of(problem);
@@ -156,6 +181,7 @@ FoundPlans search_cluster(const Problem& problem, const std::function<void(const
     result.best[i] = balanced_stages(result.best[i], request.space.workload.model.layers, memory, *pricer);
   }
   FoundPlans found{rows_of(problem, result.best, result.pareto, memory.available()), {}};
+  set_unfit_aside(problem, found.plans, stop);
   for (const simulator::LayoutMiss& miss : result.misses) {
     found.plans.push_back(row_of(miss, memory.available()));
   }

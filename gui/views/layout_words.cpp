@@ -57,7 +57,9 @@ std::vector<LayoutWord> layout_words(const QString& layout, const QString& other
   }
   for (const QString& word : others) {
     if (!subject(word).isEmpty() && !subjects.contains(subject(word))) {
-      words.push_back({QObject::tr("no %1").arg(subject(word)), WordKind::kLacking});
+      const bool split = word.startsWith(QStringLiteral("layers-"));
+      words.push_back(
+          {split ? QObject::tr("even layers") : QObject::tr("no %1").arg(subject(word)), WordKind::kLacking});
     }
   }
   return words;

@@ -9,7 +9,10 @@
 #include <set>
 
 #include "gui/models/plans_model.h"
+#include "gui/session/problem.h"
 #include "gui/session/session.h"
+#include "simulator/planner/planner.h"
+#include "simulator/planner/program_fit.h"
 #include "tests/gui/support.h"
 
 namespace trainyard::gui {
@@ -61,6 +64,30 @@ TEST(Search, FindsPlansAndKeepsTheTableInStep) {
   }
   session.results().remove_filter(PlanColumn::kTensor);
   EXPECT_EQ(filter.rowCount(), feasible);
+}
+
+// Memory is priced by a formula. What runs, and what the timeline shows, is the program: the best plan fits as that.
+TEST(Search, TheBestPlanFitsAsAProgram) {
+  Study study;
+  study.model = "llama-3-70b";
+  study.machine = "superpod-h100:su=5";
+  study.ranks = 1024;
+  study.global_batch = 512;
+  study.failures.clear();
+  Session session;
+  session.document().replace(study, {});
+  ASSERT_TRUE(searched(session));
+  const PlanRow& best = session.results().plans().front();
+  ASSERT_TRUE(best.feasible());
+  const auto problem = open_problem(study).problem;
+  ASSERT_TRUE(problem);
+  simulator::PlannerRequest request;
+  request.model = problem->model;
+  request.training = problem->training;
+  request.ranks = study.ranks;
+  const simulator::ProgramFit fit =
+      simulator::program_fit(simulator::make_plan(request, problem->profile, best.layout), problem->profile);
+  EXPECT_FALSE(fit.lacks) << fit.lacks->detail;
 }
 
 TEST(Search, SaysWhatIsWrongAtTheField) {
