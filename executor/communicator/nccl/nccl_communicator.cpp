@@ -309,9 +309,9 @@ class NcclCommunicator final : public Communicator {
 
 }  // namespace
 
-std::unique_ptr<Communicator> make_nccl_communicator(std::shared_ptr<NcclApi> api, GpuStreams& streams, Store& store,
-                                                     Rank rank, int size, const NcclOptions& options) {
-  return std::make_unique<NcclCommunicator>(std::move(api), streams, store, rank, size, options);
+std::unique_ptr<Communicator> make_nccl_communicator(const std::shared_ptr<NcclApi>& api, GpuStreams& streams,
+                                                     Store& store, Rank rank, int size, const NcclOptions& options) {
+  return std::make_unique<NcclCommunicator>(api, streams, store, rank, size, options);
 }
 
 std::unique_ptr<Communicator> make_surviving_communicator(Communicator& failed, const std::vector<Rank>& lost,

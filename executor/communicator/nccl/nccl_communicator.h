@@ -30,8 +30,8 @@ namespace trainyard::executor {
 
 // Blocks until all `size` ranks are connected. With one rank `api` may be null. All references must outlive it, and the
 // store be usable from two threads. Destroy it after the streams are empty and, after success, a barrier().
-std::unique_ptr<Communicator> make_nccl_communicator(std::shared_ptr<NcclApi> api, GpuStreams& streams, Store& store,
-                                                     Rank rank, int size, const NcclOptions& options);
+std::unique_ptr<Communicator> make_nccl_communicator(const std::shared_ptr<NcclApi>& api, GpuStreams& streams,
+                                                     Store& store, Rank rank, int size, const NcclOptions& options);
 
 // The way back in the same processes: from an aborted communicator to one of those who are not lost, renumbered in
 // their order. ncclCommShrink where `failed` was made with keeps_way_back, otherwise the survivors meet anew under the
