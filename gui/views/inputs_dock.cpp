@@ -145,7 +145,7 @@ void InputsDock::add_number(QFormLayout* form, Field field, const NumberText& te
 }
 
 void InputsDock::add_degree(QFormLayout* form, Field field, const NumberText& text,
-                            std::function<std::optional<std::int64_t>(const Study&)> get,
+                            const std::function<std::optional<std::int64_t>(const Study&)>& get,
                             std::function<void(Study&, std::optional<std::int64_t>)> set) {
   auto* edit = new QLineEdit;
   edit->setPlaceholderText(tr("any"));
@@ -220,7 +220,7 @@ QComboBox* InputsDock::add_words(QFormLayout* form, Field field, const QString& 
 
 void InputsDock::add_choice(QFormLayout* form, Field field, const QString& title, const QString& tip,
                             const std::vector<std::pair<QString, std::string>>& choices,
-                            std::function<std::string(const Study&)> get,
+                            const std::function<std::string(const Study&)>& get,
                             std::function<void(Study&, const std::string&)> set) {
   auto* combo = new QComboBox;
   for (const auto& [shown, word] : choices) {

@@ -51,13 +51,14 @@ class InputsDock : public View {
   void add_number(QFormLayout* form, Field field, const NumberText& text, std::function<std::int64_t(const Study&)> get,
                   std::function<void(Study&, std::int64_t)> set);
   void add_degree(QFormLayout* form, Field field, const NumberText& text,
-                  std::function<std::optional<std::int64_t>(const Study&)> get,
+                  const std::function<std::optional<std::int64_t>(const Study&)>& get,
                   std::function<void(Study&, std::optional<std::int64_t>)> set);
   QComboBox* add_words(QFormLayout* form, Field field, const QString& title, const QString& tip,
                        const QStringList& words, std::string Study::*member, bool file);
   void add_choice(QFormLayout* form, Field field, const QString& title, const QString& tip,
                   const std::vector<std::pair<QString, std::string>>& choices,
-                  std::function<std::string(const Study&)> get, std::function<void(Study&, const std::string&)> set);
+                  const std::function<std::string(const Study&)>& get,
+                  std::function<void(Study&, const std::string&)> set);
   void add_model_and_machine();
   void add_training();
   void add_failures();
