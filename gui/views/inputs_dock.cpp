@@ -132,8 +132,8 @@ InputRow& InputsDock::add_row(QFormLayout* form, Field field, const QString& tit
 }
 
 void InputsDock::add_number(QFormLayout* form, Field field, const NumberText& text,
-                            std::function<std::int64_t(const Study&)> get,
-                            std::function<void(Study&, std::int64_t)> set) {
+                            const std::function<std::int64_t(const Study&)>& get,
+                            const std::function<void(Study&, std::int64_t)>& set) {
   add_degree(
       form, field, text, [get](const Study& study) { return std::optional(get(study)); },
       [set](Study& study, std::optional<std::int64_t> value) {

@@ -48,8 +48,9 @@ class InputsDock : public View {
   QFormLayout* add_group(const QString& title);
   InputRow& add_row(QFormLayout* form, Field field, const QString& title, QWidget* editor, const QString& unit,
                     const QString& tip);
-  void add_number(QFormLayout* form, Field field, const NumberText& text, std::function<std::int64_t(const Study&)> get,
-                  std::function<void(Study&, std::int64_t)> set);
+  void add_number(QFormLayout* form, Field field, const NumberText& text,
+                  const std::function<std::int64_t(const Study&)>& get,
+                  const std::function<void(Study&, std::int64_t)>& set);
   void add_degree(QFormLayout* form, Field field, const NumberText& text,
                   const std::function<std::optional<std::int64_t>(const Study&)>& get,
                   std::function<void(Study&, std::optional<std::int64_t>)> set);
