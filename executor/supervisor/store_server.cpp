@@ -148,14 +148,15 @@ void StoreServer::serve() {
       polled.push_back({connection.socket(), connection.poll_events(), 0});
     }
     ::poll(polled.data(), polled.size(), milliseconds_to_next_deadline());
+    // Emptied before what it stands for is looked at: the other way round a wake between the two would be lost.
+    std::uint64_t count = 0;
+    [[maybe_unused]] const ssize_t read = ::read(wake_.number(), &count, sizeof count);
     {
       const std::scoped_lock lock(mutex_);
       if (stopping_) {
         break;
       }
     }
-    std::uint64_t count = 0;
-    [[maybe_unused]] const ssize_t read = ::read(wake_.number(), &count, sizeof count);
     for (StoreConnection& connection : connections_) {
       connection.progress();
     }

@@ -113,6 +113,15 @@ TEST(Store, a_client_with_another_token_is_refused) {
 
 TEST(Store, tokens_differ) { EXPECT_NE(random_token(), random_token()); }
 
+// Its thread may be awake for the value when it is told to end: neither wake may take the other's place.
+TEST(Store, a_server_ends_whatever_its_thread_is_at) {
+  constexpr int kServers = 5000;
+  for (int i = 0; i < kServers; ++i) {
+    StoreServer server("token");
+    server.set("key", "value");
+  }
+}
+
 TEST(Store, malformed_input_closes_the_connection_and_changes_nothing) {
   StoreServer server(random_token());
   const std::string good = hello(server.token());
