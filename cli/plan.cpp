@@ -192,6 +192,33 @@ void check_questions(const PlanOptions& options) {
   }
 }
 
+// The flag that only a cluster of published numbers answers; empty where there is none.
+std::string cluster_flag(const PlanOptions& options) {
+  const std::array<std::pair<bool, const char*>, 15> flags = {
+      {{!options.accelerator.empty(), "--accelerator"},
+       {!options.stack.empty(), "--stack"},
+       {options.offload, "--offload"},
+       {options.vary_overlap, "--vary-overlap"},
+       {options.exhaustive, "--exhaustive"},
+       {options.gpu_hour_price.has_value(), "--gpu-hour-price"},
+       {options.simulated > 0, "--simulate"},
+       {options.sensitivity, "--sensitivity"},
+       {!options.sweep.empty(), "--sweep"},
+       {options.strong, "--strong"},
+       {!options.svg.empty(), "--svg"},
+       {options.by_goodput(), "--goal goodput"},
+       {!options.failures.empty(), "--failures"},
+       {!options.policy.empty(), "--policy"},
+       {options.explain && !options.explain->empty(), "--explain LAYOUT"}}};
+  for (const auto& [given, flag] : flags) {
+    if (given) {
+      return flag;
+    }
+  }
+  const bool other = !options.maximize.empty() && options.maximize != "batch";
+  return other ? "--maximize " + options.maximize : std::string();
+}
+
 // Degrees that cut the ranks. A sweep has other ranks.
 void check_degrees(const PlanOptions& options) {
   const LayoutOptions& layout = options.layout;
@@ -275,7 +302,7 @@ int plan(const Session& session, const PlanOptions& options) {
   if (profile.analytic() != nullptr) {
     return plan_on_cluster(session, options, profile);
   }
-  if (const std::string flag = options.cluster_flag(); !flag.empty()) {
+  if (const std::string flag = cluster_flag(options); !flag.empty()) {
     throw Error("is answered for clusters of published numbers, not beside --profile", flag,
                 "--cluster CLUSTER.json instead; a profile ranks what this machine can run");
   }

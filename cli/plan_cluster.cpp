@@ -100,31 +100,24 @@ simulator::PlannerRequest planner_request(const PlanOptions& options, const simu
   return planned;
 }
 
-// The formula is of usual software; the program, which `simulate` and the executor go by, may need more. What leads the
-// ranking fits as both; what programs don't express stays.
+// A search prices memory by formula; what leads the ranking fits as a program too, which is what `simulate` and the
+// executor go by. What programs don't express stays.
 void drop_unfit(ClusterPlan& plan, const DeviceProfile& profile) {
   const simulator::PlannerRequest planned = planner_request(plan.options, plan.request);
   auto& best = plan.result.best;
-  std::size_t dropped = 0;
-  std::string lacks;
-  for (; dropped < best.size(); ++dropped) {
-    const simulator::ProgramFit fit =
-        simulator::program_fit(make_plan(planned, profile, best[dropped].layout), profile);
-    if (!fit.lacks) {
-      break;
-    }
-    lacks = lacks.empty() ? layout_text(best[dropped].layout) + ": " + fit.lacks->detail : lacks;
-  }
-  if (dropped == 0) {
+  const std::vector<simulator::ProgramFit> unfit = simulator::unfit_ahead(
+      best.size(), [&](std::size_t i) { return make_plan(planned, profile, best[i].layout); }, profile);
+  if (unfit.empty()) {
     return;
   }
-  const auto end = static_cast<std::ptrdiff_t>(dropped);
+  const std::string lacks = layout_text(best.front().layout) + ": " + unfit.front().lacks->detail;
+  const auto end = static_cast<std::ptrdiff_t>(unfit.size());
   best.erase(best.begin(), best.begin() + end);
   if (!plan.goodput.empty()) {
     plan.goodput.erase(plan.goodput.begin(), plan.goodput.begin() + end);
   }
   const std::string note =
-      fmt::format("{} of the best fit by formula, but not as programs; the first, {}", dropped, lacks);
+      fmt::format("{} of the best fit by formula, but not as programs; the first, {}", unfit.size(), lacks);
   if (best.empty()) {
     throw Error(note, "trainyard plan", "--top with a larger number ranks more of them");
   }

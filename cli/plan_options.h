@@ -1,11 +1,9 @@
 // What `plan` was asked.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cli/layout_options.h"
@@ -46,31 +44,6 @@ struct PlanOptions {
   std::string memory;  // of a rank, instead of what the machine has; empty: that
 
   bool by_goodput() const { return goal == "goodput"; }
-
-  // The flag that only a cluster of published numbers answers; empty where there is none.
-  std::string cluster_flag() const {
-    const std::array<std::pair<bool, const char*>, 15> flags = {{{!accelerator.empty(), "--accelerator"},
-                                                                 {!stack.empty(), "--stack"},
-                                                                 {offload, "--offload"},
-                                                                 {vary_overlap, "--vary-overlap"},
-                                                                 {exhaustive, "--exhaustive"},
-                                                                 {gpu_hour_price.has_value(), "--gpu-hour-price"},
-                                                                 {simulated > 0, "--simulate"},
-                                                                 {sensitivity, "--sensitivity"},
-                                                                 {!sweep.empty(), "--sweep"},
-                                                                 {strong, "--strong"},
-                                                                 {!svg.empty(), "--svg"},
-                                                                 {by_goodput(), "--goal goodput"},
-                                                                 {!failures.empty(), "--failures"},
-                                                                 {!policy.empty(), "--policy"},
-                                                                 {explain && !explain->empty(), "--explain LAYOUT"}}};
-    for (const auto& [given, flag] : flags) {
-      if (given) {
-        return flag;
-      }
-    }
-    return !maximize.empty() && maximize != "batch" ? "--maximize " + maximize : std::string();
-  }
 };
 
 }  // namespace trainyard::cli

@@ -140,20 +140,16 @@ void set_unfit_aside(const Problem& problem, std::vector<PlanRow>& rows, const s
   planned.model = problem.model;
   planned.training = problem.training;
   planned.ranks = problem.study.ranks;
-  std::size_t unfit = 0;
-  for (; unfit < std::min(kMostUnfit, rows.size()) && !stop.stop_requested(); ++unfit) {
-    PlanRow& row = rows[unfit];
-    simulator::ProgramFit fit =
-        simulator::program_fit(make_plan(planned, problem.profile, row.layout), problem.profile);
-    if (!fit.lacks) {
-      break;
-    }
-    const auto ranked = row.ranked;
-    row = row_of(row.layout, *std::move(fit.lacks), 1);
-    row.memory = fit.total;
-    row.ranked = ranked;
+  const std::vector<simulator::ProgramFit> unfit = simulator::unfit_ahead(
+      std::min(kMostUnfit, rows.size()),
+      [&](std::size_t i) { return make_plan(planned, problem.profile, rows[i].layout); }, problem.profile, stop);
+  for (std::size_t i = 0; i < unfit.size(); ++i) {
+    const auto ranked = rows[i].ranked;
+    rows[i] = row_of(rows[i].layout, *unfit[i].lacks, 1);
+    rows[i].memory = unfit[i].total;
+    rows[i].ranked = ranked;
   }
-  std::rotate(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(unfit), rows.end());
+  std::rotate(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(unfit.size()), rows.end());
 }
 
 FoundPlans search_cluster(const Problem& problem, const std::function<void(const SearchReport&)>& report,

@@ -2,8 +2,12 @@
 // goes by a closed form (memory_model.h). Cost: O(instructions), 0.1 s for 500,000.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <vector>
 
 #include "core/plan/device_profile.h"
 #include "core/plan/infeasible.h"
@@ -19,5 +23,10 @@ struct ProgramFit {
 };
 
 ProgramFit program_fit(const Plan& plan, const DeviceProfile& profile);
+
+// What leads a ranking must fit as a program: those ahead of the first that does, or isn't expressed, in order.
+// plan(i): of rank i of `count`.
+std::vector<ProgramFit> unfit_ahead(std::size_t count, const std::function<Plan(std::size_t)>& plan,
+                                    const DeviceProfile& profile, const std::stop_token& stop = {});
 
 }  // namespace trainyard::simulator

@@ -272,4 +272,20 @@ TEST_F(BadInput, AnOutputThatIsAnInputIsRefused) {
   expect_nothing_written(3);
 }
 
+// A flag that would decide nothing is a misunderstanding, and is said before anything starts.
+TEST_F(BadInput, FlagsThatARunWouldPassOverAreNamed) {
+  const auto run = [&](std::vector<std::string> extra) {
+    std::vector<std::string> arguments = {"run", good_plan(), "--data", "text.txt", "--output", folder_.file("run")};
+    arguments.insert(arguments.end(), extra.begin(), extra.end());
+    return run_command(arguments);
+  };
+  expect_user_error(run({"--resume", "--init", "weights"}), {"--init"});
+  expect_user_error(run({"--start-on", "ssh {host}"}), {"--start-on", "--hosts"});
+  expect_user_error(run({"--address", "127.0.0.1"}), {"--address", "--hosts"});
+  expect_user_error(run({"--resume", folder_.file("other")}), {"--resume", "--output"});
+  expect_user_error(run_command(plan_command(model_, folder_.file("momentum.json"), {"--momentum", "0.9"})),
+                    {"--momentum"});
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("run")));
+}
+
 }  // namespace trainyard::cli
