@@ -123,9 +123,6 @@ void check_options(const Options& options) {
   if (options.resume && options.force) {
     throw Error("goes on with a run, --force replaces it", "--resume", "choose one of the two");
   }
-  if (options.resume && !options.initial_weights.empty()) {
-    throw Error("a run goes on with its own weights", "--init", "leave it out, or begin another run");
-  }
   if (options.hosts.empty() && (!options.start_on.empty() || !options.address.empty())) {
     throw Error("is for ranks on several hosts", options.start_on.empty() ? "--address" : "--start-on",
                 "add --hosts, or leave it out");
@@ -340,7 +337,9 @@ void add_run(CLI::App& app, Session& session, Action& action) {
       ->expected(0, 1)
       ->default_str("");
   verb->add_option("--steps", options->steps, "Stop after this many of the plan's steps");
-  verb->add_option("--init", options->initial_weights, "Folder of Hugging Face safetensors to start from")
+  verb->add_option("--init", options->initial_weights,
+                   "Folder of Hugging Face safetensors to begin with; a resumed run has its own, unless it has no "
+                   "checkpoint yet")
       ->type_name("FOLDER");
   verb->add_option("--device", options->device,
                    "cpu, cuda, or auto: GPUs where every rank gets one of its own, otherwise the CPU")

@@ -234,7 +234,7 @@ class Check:
         self.gtest("whole steps, over a fake NCCL", "tests/executor/worker/test_parity",
                    "*OverNccl*mbs2*bucket_1B:SeededBug*", 60)
         self.gtest("device: kernels, on the CPU", "tests/executor/test_executor",
-                   "Devices/DeviceContract.*emulated*:Attention*:Norm*:LayerNorm*:Loss*:Matmul*:Gelu*:Rope*:Bf16*", 90)
+                   "*-*Communicator*:*Cuda*:*cuda*:*Launch*:*Supervisor*:*Nccl*:*Members*:Store*", 90)
         if not self.gpus:
             self.row("kernels and steps, on the GPU", "skipped", "no GPU")
             return

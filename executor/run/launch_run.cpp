@@ -114,14 +114,16 @@ void require_unfinished(const Plan& plan, const RunOptions& options, const RunFi
   }
 }
 
-// A run that never began leaves no plan behind, so that the next start finds the folder as it was.
+// A run that never began leaves no plan behind that wasn't there, so that the next start finds the folder as it was.
 RunOutcome supervise(const Plan& plan, RunOptions options, const fs::path& executable, const RunCallbacks& callbacks) {
   const RunFiles files{options.folder};
+  const bool had_plan = fs::exists(files.plan());
+  write_plan(plan, files.plan());
   try {
     return RunSupervisor(plan, std::move(options), executable, callbacks).run();
   } catch (const Error&) {
     std::error_code unknown;
-    if (!fs::exists(files.record(), unknown)) {
+    if (!had_plan && !fs::exists(files.record(), unknown)) {
       fs::remove(files.plan(), unknown);
     }
     throw;
@@ -150,7 +152,6 @@ RunOutcome launch_run(const Plan& plan, const RunOptions& options, const fs::pat
   } else if (options.resume && callbacks.on_notice) {
     callbacks.on_notice("no run in " + files.folder.string() + " yet: begins one");
   }
-  write_plan(plan, files.plan());
   const RunOutcome outcome = supervise(plan, std::move(own), executable, callbacks);
   if (outcome.ok()) {
     merge_rank_traces(files, plan.layout.ranks());

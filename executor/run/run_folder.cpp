@@ -45,7 +45,10 @@ void require_run(const RunFiles& files) {
   }
 }
 
-bool holds_run(const RunFiles& files) { return fs::exists(files.record()) || fs::exists(files.plan()); }
+bool holds_run(const RunFiles& files) {
+  std::error_code unknown;
+  return fs::exists(files.record(), unknown) || fs::exists(files.plan(), unknown);
+}
 
 // An old run's files and nothing else: the folder may hold notes beside them.
 void remove_old_run(const RunFiles& files) {

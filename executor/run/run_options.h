@@ -24,6 +24,9 @@ struct GenerationOptions {
   std::string data_hash;                   // of all the text
 };
 
+// In the header of a run's record, among the inputs: the folder of the weights that it began with; absent: random.
+constexpr const char* kInitialWeightsInput = "initial_weights";
+
 struct RunOptions {
   std::filesystem::path folder;                          // of the run, see run_files.h
   std::filesystem::path data;                            // raw text

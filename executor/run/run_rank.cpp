@@ -159,6 +159,9 @@ class RankRun {
     header.provenance.version = tool_version();
     header.provenance.inputs["plan"] = header.plan_hash;
     header.provenance.inputs["data"] = options_.generation.data_hash;
+    if (options_.initial_weights) {
+      header.provenance.inputs[kInitialWeightsInput] = options_.initial_weights->string();
+    }
     record(to_json_line(header));
   }
 

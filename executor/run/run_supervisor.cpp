@@ -72,6 +72,21 @@ std::int64_t RunSupervisor::steps_done() const {
   return record.steps.empty() ? 0 : record.steps.back().step + 1;
 }
 
+// Without a checkpoint the run begins again, and must do so with what it began with.
+void RunSupervisor::require_same_beginning() const {
+  if (!begun()) {
+    return;
+  }
+  const auto& inputs = read_run_record(files_.record()).header.provenance.inputs;
+  const auto began = inputs.find(kInitialWeightsInput);
+  const std::string before = began == inputs.end() ? std::string() : began->second;
+  const std::string now = options_.initial_weights ? options_.initial_weights->string() : std::string();
+  if (before != now) {
+    throw Error("the run has no checkpoint, and began with " + (before.empty() ? "random weights" : before), "--init",
+                before.empty() ? "leave it out, or start the run anew with --force" : "give that folder again");
+  }
+}
+
 void RunSupervisor::choose_checkpoint() {
   const auto begin = Clock::now();
   const CheckpointChoice choice = last_good_checkpoint(files_.checkpoints());
@@ -90,6 +105,7 @@ void RunSupervisor::choose_checkpoint() {
   } else if (options_.resume && restarts_ == 0 && !choice.refused.empty()) {
     throw Error("holds no good checkpoint", files_.checkpoints().string(), "start the run anew with --force");
   } else {
+    require_same_beginning();
     options_.generation.checkpoint.reset();
   }
   set_aside(choice.refused);

@@ -32,6 +32,7 @@ class RunSupervisor {
   // Goes back to the last good checkpoint, saying which are not. A resumed run has one, unless it ended before its
   // first.
   void choose_checkpoint();
+  void require_same_beginning() const;
   LaunchResult launch();
   RunFailure describe(const LaunchResult& result) const;
   std::optional<std::string> why_not_again(const RunFailure& failure);  // the reason to give up

@@ -279,7 +279,6 @@ TEST_F(BadInput, FlagsThatARunWouldPassOverAreNamed) {
     arguments.insert(arguments.end(), extra.begin(), extra.end());
     return run_command(arguments);
   };
-  expect_user_error(run({"--resume", "--init", "weights"}), {"--init"});
   expect_user_error(run({"--start-on", "ssh {host}"}), {"--start-on", "--hosts"});
   expect_user_error(run({"--address", "127.0.0.1"}), {"--address", "--hosts"});
   expect_user_error(run({"--resume", folder_.file("other")}), {"--resume", "--output"});

@@ -226,6 +226,12 @@ TEST(LaunchRun, AStartThatFailsLeavesTheFolderAsItWas) {
   EXPECT_THROW(launch_run(two_stage_plan(), options, "/no/such/program", {}), Error);
   EXPECT_FALSE(std::filesystem::exists(RunFiles{options.folder}.plan()));
   EXPECT_NO_THROW(RunFolder(RunFiles{options.folder}, FolderUse::kNew));
+  // A plan that was there before stays.
+  write_plan(two_stage_plan(), RunFiles{options.folder}.plan());
+  RunOptions going_on = options;
+  going_on.resume = going_on.or_begin = true;
+  EXPECT_THROW(launch_run(two_stage_plan(), going_on, "/no/such/program", {}), Error);
+  EXPECT_TRUE(std::filesystem::exists(RunFiles{options.folder}.plan()));
 }
 
 TEST(RunFolder, IsHeldByOneRunAtATime) {

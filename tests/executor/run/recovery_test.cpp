@@ -365,6 +365,31 @@ TEST(Resume, BeginsARunWhereThereIsNoneIfAsked) {
   expect_same_steps(record_of(options), record_of(undisturbed));
 }
 
+// A run that began with given weights and has no checkpoint yet doesn't go on from random ones.
+TEST(Resume, WithoutACheckpointBeginsWithTheSameWeightsOrIsRefused) {
+  const TemporaryFolder folder;
+  const Plan plan = saving_plan(cases()[0].layout);
+  RunOptions source = options_in(folder, "source");
+  source.steps = 2;
+  ASSERT_TRUE(launch_run(plan, source, RANK_PROCESS, {}).ok());
+  RunOptions options = options_in(folder, "run");
+  options.initial_weights = RunFiles{source.folder}.model();
+  options.resume = options.or_begin = true;  // a job script's line, the same at each start
+  options.steps = 3;
+  ASSERT_TRUE(launch_run(plan, options, RANK_PROCESS, {}).ok());
+  const double first_loss = record_of(options).steps.front().loss;
+  fs::remove_all(RunFiles{options.folder}.checkpoints());
+  options.steps = 6;
+  RunOptions forgotten = options;
+  forgotten.initial_weights.reset();
+  const Error refused = error_of([&] { launch_run(plan, forgotten, RANK_PROCESS, {}); });
+  EXPECT_EQ(refused.where(), "--init");
+  EXPECT_TRUE(contains(refused.problem(), options.initial_weights->string())) << refused.what();
+  ASSERT_TRUE(launch_run(plan, options, RANK_PROCESS, {}).ok());
+  EXPECT_EQ(record_of(options).steps.front().loss, first_loss);
+  EXPECT_EQ(record_of(options).steps.size(), 6U);
+}
+
 TEST(Recover, OnlyInTheWayThatTheExecutorKnows) {
   const TemporaryFolder folder;
   Plan plan = saving_plan(cases()[0].layout);
