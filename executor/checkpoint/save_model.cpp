@@ -7,6 +7,7 @@
 #include "core/model/huggingface.h"
 #include "executor/checkpoint/checkpoint_folder.h"
 #include "executor/checkpoint/safetensors_file.h"
+#include "executor/communicator/peer_lost.h"
 #include "executor/worker/parameter_table.h"
 
 namespace trainyard::executor {
@@ -59,10 +60,7 @@ void publish(const fs::path& folder, const fs::path& temporary, const ModelSpec&
   flush_folder(folder);
 }
 
-}  // namespace
-
-void save_model(Worker& worker, Communicator& communicator, const fs::path& folder) {
-  const fs::path temporary = folder / "model.safetensors.partial";
+void save(Worker& worker, Communicator& communicator, const fs::path& folder, const fs::path& temporary) {
   const DataType type = worker.plan().layout.parameter_type;
   const bool first = communicator.rank() == Rank(0);
   if (first) {
@@ -75,6 +73,23 @@ void save_model(Worker& worker, Communicator& communicator, const fs::path& fold
     publish(folder, temporary, worker.plan().model, type);
   }
   communicator.barrier();
+}
+
+}  // namespace
+
+void save_model(Worker& worker, Communicator& communicator, const fs::path& folder) {
+  const fs::path temporary = folder / "model.safetensors.partial";
+  std::error_code ignored;
+  try {
+    save(worker, communicator, folder, temporary);
+  } catch (const PeerLost&) {  // another rank has the cause; nothing cut short stays
+    fs::remove(temporary, ignored);
+    throw;
+  } catch (const Error& error) {
+    fs::remove(temporary, ignored);
+    throw Error(error.problem(), error.where(),
+                error.hint().empty() ? "make room there, or leave the weights out with --no-model" : error.hint());
+  }
 }
 
 }  // namespace trainyard::executor

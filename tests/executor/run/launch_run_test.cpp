@@ -220,6 +220,27 @@ TEST(LaunchRun, ReplacingTheRunThatTheNewOneBeginsWithIsRefused) {
   EXPECT_TRUE(std::filesystem::exists(files.record()));
 }
 
+// The weights' last name is taken by a folder, so that they can't be given it: what was written of them goes.
+TEST(LaunchRun, WeightsThatCannotBeSavedLeaveNoPartOfThem) {
+  const TemporaryFolder folder;
+  RunOptions options = options_in(folder);
+  options.steps = 1;
+  const RunFiles files{options.folder};
+  bool blocked = false;
+  const RunCallbacks callbacks{
+      .on_record =
+          [&](const std::string&) {
+            blocked = blocked || std::filesystem::create_directories(files.model() / "model.safetensors" / "taken");
+          },
+      .on_message = {},
+      .on_notice = {}};
+  const RunOutcome outcome = launch_run(two_stage_plan(), options, RANK_PROCESS, callbacks);
+  ASSERT_TRUE(blocked);
+  ASSERT_TRUE(outcome.failure);
+  EXPECT_TRUE(contains(outcome.failure->last_lines.back(), "--no-model")) << outcome.failure->last_lines.back();
+  EXPECT_FALSE(std::filesystem::exists(files.model() / "model.safetensors.partial"));
+}
+
 TEST(LaunchRun, AStartThatFailsLeavesTheFolderAsItWas) {
   const TemporaryFolder folder;
   const RunOptions options = options_in(folder);
