@@ -132,18 +132,23 @@ void NcclComms::begin_with(NcclComm everyone) {
 
 std::unique_ptr<NcclComms> NcclComms::survivors(Store& store, const std::vector<Rank>& lost,
                                                 const NcclOptions& options) {
+  check(aborted_, "the way back begins with an abort");
   // Another thread may have begun it and be at it still.
   const auto deadline = Clock::now() + 2 * kPatience;
   for (Backoff backoff; !abort_done_ && Clock::now() < deadline;) {
     backoff.wait();
   }
-  check(abort_done_, "the way back begins with an abort");
+  if (!abort_done_) {
+    throw PeerLost("the abort of NCCL's communicators is not done", "rank " + std::to_string(rank_.value()),
+                   "a call of NCCL's doesn't return: start this process again");
+  }
   check(std::find(lost.begin(), lost.end(), rank_) == lost.end(), "a lost rank doesn't survive");
   const auto before = std::count_if(lost.begin(), lost.end(), [&](Rank one) { return one < rank_; });
   const Rank rank(rank_.value() - static_cast<int>(before));
   const int size = size_ - static_cast<int>(lost.size());
   check(size >= 1, "some rank is left");
   if (size == 1 || size_ == 1) {
+    abort_kept();  // nothing is made from it, and an operation on it would keep the failed device busy
     return std::unique_ptr<NcclComms>(new NcclComms(api_, rank, size, options));
   }
   std::unique_ptr<NcclComms> made(new NcclComms(api_, rank, size, options));

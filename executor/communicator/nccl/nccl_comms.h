@@ -36,7 +36,8 @@ class NcclComms {
   ~NcclComms();
   // After abort(): the communicator of the ranks that are not `lost`, renumbered in their order. By ncclCommShrink
   // where this one was kept for it and NCCL has it, otherwise by a new id under the new options' prefix. All survivors
-  // call it; groups are to be joined, and memory registered, anew.
+  // call it; groups are to be joined, and memory registered, anew. The one kept is aborted, whether or not it is
+  // needed. Throws PeerLost where a call into NCCL keeps abort() from its end.
   std::unique_ptr<NcclComms> survivors(Store& store, const std::vector<Rank>& lost, const NcclOptions& options);
   NcclComms(const NcclComms&) = delete;
   NcclComms& operator=(const NcclComms&) = delete;

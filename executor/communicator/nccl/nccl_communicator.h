@@ -36,7 +36,8 @@ std::unique_ptr<Communicator> make_nccl_communicator(const std::shared_ptr<NcclA
 // The way back in the same processes: from an aborted communicator to one of those who are not lost, renumbered in
 // their order. ncclCommShrink where `failed` was made with keeps_way_back, otherwise the survivors meet anew under the
 // options' prefix (lost may then be empty: all come again). All of them call it; streams are those of a device that has
-// not failed. Tensors that an aborted operation has touched are to be loaded again.
+// not failed. Tensors that an aborted operation has touched are to be loaded again. It comes before the failed device's
+// memory is freed or its streams are synchronised: an operation on the communicator that was kept spins until then.
 std::unique_ptr<Communicator> make_surviving_communicator(Communicator& failed, const std::vector<Rank>& lost,
                                                           GpuStreams& streams, Store& store,
                                                           const NcclOptions& options);

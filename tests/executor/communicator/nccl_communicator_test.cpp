@@ -238,6 +238,7 @@ struct WayBack {
   bool keeps = false;
   bool shrinks = true;
   int lost = -1;  // none: all come again
+  int ranks = 3;
 };
 
 std::int64_t sum_of_ranks(Communicator& communicator, StreamThreads& threads) {
@@ -251,9 +252,11 @@ std::int64_t sum_of_ranks(Communicator& communicator, StreamThreads& threads) {
   return sum;
 }
 
-// Three ranks; one hangs up in the middle of a collective, and the others go on as two.
+// One rank hangs up in the middle of a collective, and the others go on without it.
 void lose_and_go_on(const WayBack& way) {
-  constexpr int kRanks = 3;
+  const int ranks = way.ranks;
+  std::vector<std::int64_t> cuts(static_cast<std::size_t>(ranks) + 1, 1);
+  cuts.front() = 0;
   const auto world = make_fake_nccl_world();
   MemoryStore store;
   const auto life = [&](int rank) {
@@ -263,13 +266,13 @@ void lose_and_go_on(const WayBack& way) {
     options.prefix = "job/0/";
     options.keeps_way_back = way.keeps && rank != way.lost;
     const auto failed =
-        make_nccl_communicator(make_fake_nccl(world, 22809, way.shrinks), streams, store, Rank(rank), kRanks, options);
-    EXPECT_EQ(sum_of_ranks(*failed, threads), 6);
+        make_nccl_communicator(make_fake_nccl(world, 22809, way.shrinks), streams, store, Rank(rank), ranks, options);
+    EXPECT_EQ(sum_of_ranks(*failed, threads), ranks * (ranks + 1) / 2);
     failed->barrier();  // who aborts ends what a slower one still waits for
     std::int64_t word = 0;
     if (rank != way.lost) {
-      failed->all_reduce(Stream::kData, everyone(rank, kRanks), CollectiveAlgorithm::kRing, &word,
-                         std::vector<std::int64_t>{0, 1, 1, 1}, DataType::kInt64, ReduceOp::kSum);
+      failed->all_reduce(Stream::kData, everyone(rank, ranks), CollectiveAlgorithm::kRing, &word, cuts,
+                         DataType::kInt64, ReduceOp::kSum);
     }
     failed->abort("the generation is abandoned");
     std::unique_ptr<Communicator> communicator;
@@ -283,7 +286,7 @@ void lose_and_go_on(const WayBack& way) {
     EXPECT_THROW(threads.synchronize(), PeerLost);  // the collective ended with the communicator that it was on
     EXPECT_THROW(failed->barrier(), PeerLost);
     if (communicator) {
-      const int size = way.lost < 0 ? kRanks : kRanks - 1;
+      const int size = way.lost < 0 ? ranks : ranks - 1;
       EXPECT_EQ(communicator->size(), size);
       EXPECT_EQ(communicator->rank().value(), way.lost >= 0 && rank > way.lost ? rank - 1 : rank);
       communicator->join(everyone(communicator->rank().value(), size));
@@ -292,7 +295,7 @@ void lose_and_go_on(const WayBack& way) {
     }
   };
   std::vector<std::thread> threads;
-  for (int rank = 0; rank < kRanks; ++rank) {
+  for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
       try {
         life(rank);
@@ -313,6 +316,13 @@ void lose_and_go_on(const WayBack& way) {
 TEST(NcclWayBack, survivors_shrink_the_communicator_that_was_kept) {
   for (const int lost : {0, 1, 2}) {
     lose_and_go_on({.keeps = true, .shrinks = true, .lost = lost});
+  }
+}
+
+// The kernel that waits for the lost rank ends though nothing is made from the communicator that it is on.
+TEST(NcclWayBack, the_last_one_goes_on_alone) {
+  for (const int lost : {0, 1}) {
+    lose_and_go_on({.keeps = true, .shrinks = true, .lost = lost, .ranks = 2});
   }
 }
 
