@@ -8,13 +8,15 @@ kernels.json is scripts/kernel_report.py's --json. Each kernel of a training ste
 a least time, FLOPs over the unit's peak or bytes over the HBM's bandwidth, and an expected one:
 
     products    the accelerator's file: FLOPs / (peak e) (1 + k0 / k) + t0, as fitted to published steps
-    attention   FLOPs / (peak 0.62 s); 0.62: what mma.sync, which our kernels use, reaches of Hopper's tensor cores, whose
-                peak only wgmma does; s: 0.56, the share of that which FlashAttention-2 reaches with it (35 % of the peak;
-                Shah et al. 2024, FlashAttention-3, section 1). Nothing was measured of ours.
+    attention   FLOPs / (peak 0.35), what FlashAttention-2 reaches of Hopper's peak with mma.sync, which our kernels use too
+                (Shah et al. 2024, FlashAttention-3, arXiv:2407.08608, section 1). Least: FLOPs / (peak 0.629), what
+                mma.sync itself reaches there on average, for only wgmma reaches the peak (Luo et al. 2025,
+                arXiv:2501.12084, section 6.2, measured on an H800). Nothing was measured of ours.
     passes      bytes / min(bandwidth, bytes in flight / latency), Little's law: the warps that the compiled kernel's
                 registers leave a multiprocessor, two loads of 16 bytes a lane each, 700 ns (HBM under load)
 
-The second is no promise: launches, L2 and clocks under load are in none of it.
+Both shares of attention are Hopper's, so only its GPUs are offered. The expected time is no promise: launches, L2 and
+clocks under load are in none of it.
 """
 import argparse
 import json
@@ -22,10 +24,10 @@ import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SYNC_SHARE = 0.62
-FLASH_SHARE = 0.35 / 0.62
+SYNC_SHARE = 0.629  # of Hopper's peak
+FLASH_SHARE = 0.35
 LATENCY = 700e-9
-PROCESSORS = {"h100-sxm": 132, "h200": 132, "a100-sxm-80": 108}
+PROCESSORS = {"h100-sxm": 132, "h200": 132}
 BF16, FP32 = 2, 4
 
 
@@ -70,8 +72,7 @@ class Step:
 
     def attention(self, kernel, flops, calls=1):
         self.require(kernel)
-        least = flops / (self.machine.peak * SYNC_SHARE)
-        self.add(kernel, calls, least, least / FLASH_SHARE)
+        self.add(kernel, calls, flops / (self.machine.peak * SYNC_SHARE), flops / (self.machine.peak * FLASH_SHARE))
 
     def passes(self, kernel, moved, calls=1):
         compiled = self.require(kernel)
@@ -156,8 +157,9 @@ def markdown(answer):
              f"By `scripts/roofline.py` from the table above and the data sheet; nothing was run. A step of "
              f"{answer['accumulation']} micro-batches of {answer['micro_batch']} x {answer['sequence']} tokens in bf16 "
              f"with fp32 gradients and AdamW, {answer['parameters'] / 1e9:.2f} billion parameters. Least: by peak and "
-             "bandwidth alone. Expected: products at the rate of published runs, attention at 35 % of the peak by "
-             "mma.sync, passes by the loads that the compiled kernels' occupancy keeps in flight.", "",
+             f"bandwidth alone, attention at {100 * SYNC_SHARE:.0f} % of the peak, which is mma.sync's. Expected: products "
+             f"at the rate of published runs, attention at {100 * FLASH_SHARE:.0f} % of the peak, passes by the loads that "
+             "the compiled kernels' occupancy keeps in flight.", "",
              "| | kernels | least, ms | expected, ms |", "|---|--:|--:|--:|"]
     for kind, (calls, least, expected) in groups(answer["rows"]).items():
         lines.append(f"| {kind} | {calls} | {1e3 * least:.1f} | {1e3 * expected:.1f} |")
