@@ -151,6 +151,12 @@ void OperationDriver::run(const Elementwise& pass, SliceClock* clock) {
     case ElementwiseKernel::kCopy:
     case ElementwiseKernel::kZero:
       return run_update(pass, clock);
+    case ElementwiseKernel::kGeluForward:
+    case ElementwiseKernel::kGeluBackward:
+    case ElementwiseKernel::kBiasBackward:
+    case ElementwiseKernel::kPositionForward:
+    case ElementwiseKernel::kPositionBackward:
+      return run_gpt2(pass, clock);
     default:
       return run_block(pass, clock);
   }
@@ -216,6 +222,23 @@ void OperationDriver::run_block(const Elementwise& pass, SliceClock* clock) {
       float* gate_up_grad = output(2 * n);
       return timed(clock, [&] { device_.swiglu_backward(s, gate_up, grad, gate_up_grad, ft, f); });
     }
+    case ElementwiseKernel::kLossStatistics: {
+      const float* logits = freshen(input(n), n);
+      float* statistics = output(3 * rows_of(n, v));
+      return timed(clock, [&] { device_.loss_statistics(s, logits, tokens_, statistics, rows_of(n, v), v, 0); });
+    }
+    default:
+      check(false, "a kernel of a block");
+  }
+}
+
+// What GPT-2 has and Llama doesn't.
+void OperationDriver::run_gpt2(const Elementwise& pass, SliceClock* clock) {
+  constexpr Stream s = Stream::kCompute;
+  const std::int64_t n = pass.elements;
+  const std::int64_t h = std::min(widths_.hidden, n), t = rows_of(n, h);
+  const std::int64_t sequence = std::min(t, kPositions);
+  switch (pass.kernel) {
     case ElementwiseKernel::kGeluForward: {
       const float* in = freshen(input(n), n);
       float* activated = output(n);
@@ -232,24 +255,17 @@ void OperationDriver::run_block(const Elementwise& pass, SliceClock* clock) {
       return timed(clock, [&] { device_.bias_backward(s, grad, bias_grad, t, h, true); });
     }
     case ElementwiseKernel::kPositionForward: {
-      const std::int64_t sequence = std::min(t, kPositions);
       const float* positions = input(sequence * h);
       float* out = freshen(output(n), n);
       return timed(clock, [&] { device_.position_forward(s, positions, out, t, h, sequence); });
     }
     case ElementwiseKernel::kPositionBackward: {
-      const std::int64_t sequence = std::min(t, kPositions);
       const float* grad = freshen(input(n), n);
       float* positions_grad = output(sequence * h);
       return timed(clock, [&] { device_.position_backward(s, grad, positions_grad, t, h, sequence, true); });
     }
-    case ElementwiseKernel::kLossStatistics: {
-      const float* logits = freshen(input(n), n);
-      float* statistics = output(3 * rows_of(n, v));
-      return timed(clock, [&] { device_.loss_statistics(s, logits, tokens_, statistics, rows_of(n, v), v, 0); });
-    }
     default:
-      check(false, "a kernel of a block");
+      check(false, "a kernel of GPT-2's");
   }
 }
 

@@ -54,6 +54,7 @@ class OperationDriver {
   void run(const Attention& attention, SliceClock* clock);
   void run(const Elementwise& pass, SliceClock* clock);
   void run_block(const Elementwise& pass, SliceClock* clock);
+  void run_gpt2(const Elementwise& pass, SliceClock* clock);
   void run_update(const Elementwise& pass, SliceClock* clock);
 
   Device& device_;

@@ -2,8 +2,10 @@
 //
 // Which part of which tensor that is stands in the header's metadata, "slices":
 //   {"NAME/momentum": {"shape": [rows, columns], "ranges": [[b, e], [b, e]], "flat": [b, e]}, ...}
-// elements [b, e) of the row-major slice `ranges` of the whole tensor `shape`. Nothing is padded, and nothing depends
-// on where a rank kept it, so that ranks of another layout can find what they need.
+// elements [b, e) of the row-major slice `ranges` of the whole tensor `shape`. GPT-2's query, key and value are one
+// tensor side by side, of which a rank has its heads of each: there the last of `ranges` counts their columns turn by
+// turn, [b, e) being [b / 3, e / 3) of each of the three (worker/tensor_slice.h). Nothing is padded, and nothing
+// depends on where a rank kept it, so that ranks of another layout can find what they need.
 #pragma once
 
 #include <cstdint>
