@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/core/program/tiny_plan.h"
+#include "tests/support/gpt2_fields.h"
 
 namespace trainyard::testing {
 
@@ -47,12 +48,7 @@ inline ModelSpec latent_model() {
 
 inline ModelSpec gpt2_model() {
   ModelSpec model = even_model();
-  model.family = ModelFamily::kGpt2;
-  model.normalization = Normalization::kLayer;
-  model.activation = Activation::kGeluTanh;
-  model.gated_feed_forward = false;
-  model.position_encoding = PositionEncoding::kLearned;
-  model.query_key_value_bias = model.output_bias = model.feed_forward_bias = true;
+  set_gpt2_fields(model);
   model.tied_embeddings = true;
   return model;
 }

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <memory>
 
-#include "core/document/read_file.h"
 #include "core/plan/capabilities.h"
 #include "executor/communicator/gloo_communicator.h"
 #include "executor/data/sampler.h"
@@ -17,7 +16,6 @@
 #include "tests/executor/worker/layout_cases.h"
 #include "tests/executor/worker/tensor_comparison.h"
 #include "tests/executor/worker/thread_ranks.h"
-#include "tests/support/temporary_folder.h"
 
 namespace trainyard::executor {
 
@@ -207,15 +205,7 @@ TEST(Gpt2Slices, HoldTheSameHeadsOfQueryKeyAndValue) {
 // table that two stages hold is written once.
 TEST(Gpt2SavedModel, IsTheSameFileUnderEveryLayout) {
   const auto saved = [](int tensor, int pipeline, int data) {
-    const TemporaryFolder folder;
-    Layout layout;
-    layout.tensor = tensor;
-    layout.pipeline = pipeline;
-    layout.data = data;
-    layout.zero_stage = data > 1 ? 1 : 0;
-    layout.accumulation = 8 / data;
-    run_as_threads(gpt2_plan(layout, true), 0, {.save_to = folder.path()});
-    return read_text_file(folder.path() / "model.safetensors");
+    return saved_weights(gpt2_plan(layout_of_degrees(tensor, pipeline, data), true));
   };
   const std::string one = saved(1, 1, 1);
   EXPECT_TRUE(saved(2, 1, 1) == one);

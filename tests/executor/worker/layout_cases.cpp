@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "tests/support/gpt2_fields.h"
+
 namespace trainyard::executor {
 
 namespace {
@@ -62,7 +64,6 @@ Plan small_plan(const Layout& layout, OptimizerKind optimizer) {
 ModelSpec small_gpt2(bool tied) {
   ModelSpec model;
   model.name = "small-gpt2";
-  model.family = ModelFamily::kGpt2;
   model.layers = 4;
   model.hidden = 64;
   model.feed_forward = 256;
@@ -70,13 +71,19 @@ ModelSpec small_gpt2(bool tied) {
   model.head_size = 16;
   model.vocabulary = 259;
   model.positions = 48;  // more than the sequences have
-  model.normalization = Normalization::kLayer;
-  model.activation = Activation::kGeluTanh;
-  model.gated_feed_forward = false;
-  model.position_encoding = PositionEncoding::kLearned;
-  model.query_key_value_bias = model.output_bias = model.feed_forward_bias = true;
+  testing::set_gpt2_fields(model);
   model.tied_embeddings = tied;
   return model;
+}
+
+Layout layout_of_degrees(int tensor, int pipeline, int data) {
+  Layout layout;
+  layout.tensor = tensor;
+  layout.pipeline = pipeline;
+  layout.data = data;
+  layout.zero_stage = data > 1 ? 1 : 0;
+  layout.accumulation = kGlobalBatch / data;
+  return layout;
 }
 
 Layout bf16_layout() {

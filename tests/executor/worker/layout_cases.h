@@ -18,6 +18,9 @@ ModelSpec small_gpt2(bool tied);
 // One rank, a sequence at a time, with the model that `layout` gets.
 Plan reference_plan(const Plan& plan);
 
+// The small plan's 8 sequences a step one by one, ZeRO 1 where there are data ranks.
+Layout layout_of_degrees(int tensor, int pipeline, int data);
+
 // One rank in bf16 mixed precision, with fp32 gradients.
 Layout bf16_layout();
 

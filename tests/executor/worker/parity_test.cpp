@@ -5,14 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
 #include <sstream>
 
-#include "core/document/read_file.h"
 #include "tests/executor/worker/layout_cases.h"
 #include "tests/executor/worker/tensor_comparison.h"
 #include "tests/executor/worker/thread_ranks.h"
-#include "tests/support/temporary_folder.h"
 
 namespace trainyard::executor {
 
@@ -124,13 +121,7 @@ TEST(TiedEmbeddings, MatchOneRank) {
   };
   for (const Degrees& degrees : {Degrees{1, 1, 2}, Degrees{2, 1, 2}, Degrees{1, 2, 1}, Degrees{1, 4, 1},
                                  Degrees{1, 3, 1}, Degrees{2, 2, 1}, Degrees{1, 2, 2}, Degrees{2, 2, 2}}) {
-    Layout layout;
-    layout.tensor = degrees.tensor;
-    layout.pipeline = degrees.pipeline;
-    layout.data = degrees.data;
-    layout.zero_stage = degrees.data > 1 ? 1 : 0;
-    layout.accumulation = 8 / degrees.data;
-    Plan plan = small_plan(layout);
+    Plan plan = small_plan(layout_of_degrees(degrees.tensor, degrees.pipeline, degrees.data));
     plan.model.tied_embeddings = true;
     const std::vector<RankResult> reference = run_as_threads(reference_plan(plan), kSteps);
     const std::vector<RankResult> ranks = run_as_threads(plan, kSteps);
@@ -145,18 +136,7 @@ TEST(TiedEmbeddings, MatchOneRank) {
 // A model is the same file, byte for byte, whatever layout holds it. No steps: all start from equal weights.
 TEST(SavedModel, IsTheSameFileUnderEveryLayout) {
   const auto saved = [](int tensor, int pipeline, int data) {
-    const TemporaryFolder folder;
-    Layout layout;
-    layout.tensor = tensor;
-    layout.pipeline = pipeline;
-    layout.data = data;
-    layout.zero_stage = data > 1 ? 1 : 0;
-    layout.accumulation = 8 / data;
-    Plan plan = small_plan(layout);
-    run_as_threads(plan, 0, {.save_to = folder.path()});
-    EXPECT_TRUE(std::filesystem::exists(folder.path() / "config.json"));
-    EXPECT_FALSE(std::filesystem::exists(folder.path() / "model.safetensors.partial"));
-    return read_text_file(folder.path() / "model.safetensors");
+    return saved_weights(small_plan(layout_of_degrees(tensor, pipeline, data)));
   };
   const std::string one = saved(1, 1, 1);
   EXPECT_GT(one.size(), 4U * 218048U);  // 2 (259 x 64) + 64 + 4 (128 + 64 (2 x 64 + 2 x 32 + 3 x 176))

@@ -1,11 +1,14 @@
 #include "tests/executor/worker/thread_ranks.h"
 
+#include <gtest/gtest.h>
+
 #include <exception>
 #include <memory>
 #include <mutex>
 #include <string_view>
 #include <thread>
 
+#include "core/document/read_file.h"
 #include "core/error.h"
 #include "core/random/philox.h"
 #include "executor/checkpoint/save_model.h"
@@ -17,6 +20,7 @@
 #include "tests/executor/communicator/fake_nccl.h"
 #include "tests/executor/communicator/host_gpu_streams.h"
 #include "tests/executor/communicator/memory_store.h"
+#include "tests/support/temporary_folder.h"
 
 namespace trainyard::executor {
 
@@ -144,6 +148,14 @@ std::vector<RankResult> run_as_threads(const Plan& plan, std::int64_t steps, con
           "a program's messages are registered");
   }
   return results;
+}
+
+std::string saved_weights(const Plan& plan) {
+  const TemporaryFolder folder;
+  run_as_threads(plan, 0, {.save_to = folder.path()});
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "config.json"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "model.safetensors.partial"));
+  return read_text_file(folder.path() / "model.safetensors");
 }
 
 }  // namespace trainyard::executor

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/plan/plan.h"
@@ -44,5 +45,8 @@ struct ThreadRunOptions {
 
 // Throws what a rank threw.
 std::vector<RankResult> run_as_threads(const Plan& plan, std::int64_t steps, const ThreadRunOptions& options = {});
+
+// The weights' file that the plan's ranks save before any step.
+std::string saved_weights(const Plan& plan);
 
 }  // namespace trainyard::executor
