@@ -54,13 +54,6 @@ cublasLtMatrixLayout_t layout(DataType type, std::int64_t rows, std::int64_t col
   return made;
 }
 
-// By the order of CublasProducts::Epilogue.
-cublasLtEpilogue_t lt_epilogue(int epilogue) {
-  constexpr cublasLtEpilogue_t kAll[] = {CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_GELU_AUX,
-                                         CUBLASLT_EPILOGUE_GELU_AUX_BIAS, CUBLASLT_EPILOGUE_DGELU};
-  return kAll[epilogue];
-}
-
 cublasLtMatmulAlgo_t choose(cublasLtHandle_t handle, cublasLtMatmulDesc_t operation, cublasLtMatrixLayout_t first,
                             cublasLtMatrixLayout_t second, cublasLtMatrixLayout_t result, std::size_t alignment,
                             const std::string& shape) {
@@ -107,6 +100,28 @@ CublasProducts::Product::~Product() {
   }
 }
 
+cublasLtEpilogue_t CublasProducts::lt_epilogue(Epilogue epilogue) {
+  switch (epilogue) {
+    case Epilogue::kNone:
+      return CUBLASLT_EPILOGUE_DEFAULT;
+    case Epilogue::kBias:
+      return CUBLASLT_EPILOGUE_BIAS;
+    case Epilogue::kGelu:
+      return CUBLASLT_EPILOGUE_GELU_AUX;
+    case Epilogue::kGeluBias:
+      return CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
+    case Epilogue::kGeluGradient:
+      return CUBLASLT_EPILOGUE_DGELU;
+  }
+  check(false, "an epilogue of a product");
+  return CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+CublasProducts::Key CublasProducts::key_of(const Gemm& gemm, ConstValues a, ConstValues c, Epilogue epilogue,
+                                           std::size_t alignment) {
+  return {gemm.m, gemm.n, gemm.k, gemm.type, a.type, c.type, gemm.transpose, gemm.accumulate, epilogue, alignment};
+}
+
 void CublasProducts::make(const Key& key, cublasLtHandle_t handle, Product& made) {
   const auto& [m, n, k, mode, type, result_type, transpose, accumulate, epilogue, alignment] = key;
   const cublasComputeType_t compute = mode == DataType::kTf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
@@ -115,7 +130,7 @@ void CublasProducts::make(const Key& key, cublasLtHandle_t handle, Product& made
   set(made.operation, CUBLASLT_MATMUL_DESC_TRANSA, transpose == Transpose::kNT ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(made.operation, CUBLASLT_MATMUL_DESC_TRANSB, transpose == Transpose::kTN ? CUBLAS_OP_T : CUBLAS_OP_N);
   if (epilogue != Epilogue::kNone) {
-    set(made.operation, CUBLASLT_MATMUL_DESC_EPILOGUE, lt_epilogue(static_cast<int>(epilogue)));
+    set(made.operation, CUBLASLT_MATMUL_DESC_EPILOGUE, lt_epilogue(epilogue));
   }
   if (epilogue == Epilogue::kBias || epilogue == Epilogue::kGeluBias) {
     set(made.operation, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, static_cast<std::int32_t>(cuda_type(type)));
@@ -147,17 +162,8 @@ void CublasProducts::multiply(cudaStream_t stream, void* workspace, const Gemm& 
                               Values c, ConstValues bias) {
   check(gemm.batch == 1, "a product of the device has batch 1");
   check(a.type == b.type && (!bias || (bias.type == a.type && !gemm.accumulate)), "operands of a product");
-  const Key key{gemm.m,
-                gemm.n,
-                gemm.k,
-                gemm.type,
-                a.type,
-                c.type,
-                gemm.transpose,
-                gemm.accumulate,
-                bias ? Epilogue::kBias : Epilogue::kNone,
-                common_alignment({a.data, b.data, c.data})};
-  const Product& what = product(key);
+  const Product& what =
+      product(key_of(gemm, a, c, bias ? Epilogue::kBias : Epilogue::kNone, common_alignment({a.data, b.data, c.data})));
   if (bias) {
     set(what.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias.data);
   }
@@ -184,22 +190,13 @@ bool activates(const Gemm& gemm, ConstValues a, ConstValues before, ConstValues 
 }
 }  // namespace
 
-bool CublasProducts::multiply_gelu(cudaStream_t stream, void* workspace, const Gemm& gemm, ConstValues a, ConstValues b,
-                                   ConstValues bias, Values before, Values activated) {
-  if (!activates(gemm, a, before, activated)) {
+bool CublasProducts::activate(cudaStream_t stream, void* workspace, const Gemm& gemm, ConstValues a, ConstValues b,
+                              ConstValues bias, ConstValues before, Values result, Epilogue epilogue) {
+  if (!activates(gemm, a, before, result)) {
     return false;
   }
-  const Key key{gemm.m,
-                gemm.n,
-                gemm.k,
-                gemm.type,
-                a.type,
-                activated.type,
-                gemm.transpose,
-                false,
-                bias ? Epilogue::kGeluBias : Epilogue::kGelu,
-                common_alignment({a.data, b.data, before.data, activated.data})};
-  const Product* what = activating_product(key);
+  const Product* what = activating_product(
+      key_of(gemm, a, result, epilogue, common_alignment({a.data, b.data, before.data, result.data})));
   if (what == nullptr) {
     return false;
   }
@@ -207,32 +204,18 @@ bool CublasProducts::multiply_gelu(cudaStream_t stream, void* workspace, const G
     set(what->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias.data);
   }
   set(what->operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, before.data);
-  run(stream, workspace, *what, gemm, a, b, activated);
+  run(stream, workspace, *what, gemm, a, b, result);
   return true;
+}
+
+bool CublasProducts::multiply_gelu(cudaStream_t stream, void* workspace, const Gemm& gemm, ConstValues a, ConstValues b,
+                                   ConstValues bias, Values before, Values activated) {
+  return activate(stream, workspace, gemm, a, b, bias, before, activated, bias ? Epilogue::kGeluBias : Epilogue::kGelu);
 }
 
 bool CublasProducts::multiply_gelu_backward(cudaStream_t stream, void* workspace, const Gemm& gemm, ConstValues a,
                                             ConstValues b, ConstValues before, Values c) {
-  if (!activates(gemm, a, before, c)) {
-    return false;
-  }
-  const Key key{gemm.m,
-                gemm.n,
-                gemm.k,
-                gemm.type,
-                a.type,
-                c.type,
-                gemm.transpose,
-                false,
-                Epilogue::kGeluGradient,
-                common_alignment({a.data, b.data, before.data, c.data})};
-  const Product* what = activating_product(key);
-  if (what == nullptr) {
-    return false;
-  }
-  set(what->operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, before.data);
-  run(stream, workspace, *what, gemm, a, b, c);
-  return true;
+  return activate(stream, workspace, gemm, a, b, {}, before, c, Epilogue::kGeluGradient);
 }
 
 void CublasProducts::run(cudaStream_t stream, void* workspace, const Product& what, const Gemm& gemm, ConstValues a,

@@ -49,6 +49,11 @@ class CublasProducts {
   using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, DataType, DataType, DataType, Transpose, bool,
                          Epilogue, std::size_t>;
   struct Product;
+  static cublasLtEpilogue_t lt_epilogue(Epilogue epilogue);
+  static Key key_of(const Gemm& gemm, ConstValues a, ConstValues c, Epilogue epilogue, std::size_t alignment);
+  // Whether it was done. before: read where the epilogue is kGeluGradient, otherwise written.
+  bool activate(cudaStream_t stream, void* workspace, const Gemm& gemm, ConstValues a, ConstValues b, ConstValues bias,
+                ConstValues before, Values result, Epilogue epilogue);
   const Product& product(const Key& key);
   const Product* activating_product(const Key& key);  // null: cuBLASLt has none
   void run(cudaStream_t stream, void* workspace, const Product& what, const Gemm& gemm, ConstValues a, ConstValues b,

@@ -91,6 +91,9 @@ CudaStreams::CudaStreams(CudaDeviceOptions options)
 
 CudaStreams::~CudaStreams() {
   cudaSetDevice(ordinal_);
+  for (const auto& [stream, memory] : retired_) {
+    memory_->give_back(stream, memory);
+  }
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     if (streams_[i] == nullptr) {
       continue;
@@ -291,6 +294,7 @@ std::unique_ptr<CapturedWork> CudaStreams::capture(const std::function<void()>& 
   if (ended && !refused_) {
     try {
       work = std::make_unique<CudaGraph>(graph, counted);
+      captured_any_ = true;
     } catch (const Error&) {
       work = nullptr;  // a driver without room for it: the calls are made one by one
     }
@@ -354,10 +358,14 @@ void* CudaStreams::grown(Stream stream, Scratch& scratch, std::size_t bytes) {
   if (scratch.bytes < bytes) {
     check(!capturing_, "kernels have their scratch memory before they are captured");
     const cudaStream_t native = at(stream);
-    if (scratch.memory != nullptr) {
+    // A graph has the addresses of the scratch that its kernels had when it was captured, and it may be launched again:
+    // once there is one, what is outgrown is kept to the device's end, which graphs don't outlive.
+    if (scratch.memory != nullptr && captured_any_) {
+      retired_.emplace_back(native, scratch.memory);
+    } else if (scratch.memory != nullptr) {
       memory_->give_back(native, scratch.memory);
-      scratch = {};
     }
+    scratch = {};
     scratch.memory = memory_->take(native, bytes);
     scratch.bytes = bytes;
   }

@@ -18,6 +18,8 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "executor/device/cuda/cublas_products.h"
 #include "executor/device/cuda/device_memory.h"
@@ -76,7 +78,8 @@ class CudaStreams : public Device, public GpuStreams {
   void launch(Stream stream, const Kernel& kernel) {
     enqueue([&] { executor::launch(at(stream), kernel); });
   }
-  // Grows by giving the old one back in the stream's order, so that kernels before may still use it.
+  // Grows by giving the old one back in the stream's order, so that kernels before may still use it; after the first
+  // capture by keeping it.
   float* scratch(Stream stream, std::int64_t floats);
   void count(FlopCount flops, std::int64_t products);
 
@@ -122,11 +125,13 @@ class CudaStreams : public Device, public GpuStreams {
   std::unique_ptr<CublasProducts> products_;
   std::array<cudaStream_t, kStreams> streams_{};
   std::array<Scratch, kStreams> scratch_{};
-  std::array<Scratch, kStreams> workspaces_{};  // of products
+  std::array<Scratch, kStreams> workspaces_{};           // of products
+  std::vector<std::pair<cudaStream_t, void*>> retired_;  // outgrown scratch that a graph may name
   std::int64_t* word_ = nullptr;
   DeviceCounters counters_;
   bool capturing_ = false;
   bool refused_ = false;  // a call of the capture can't be kept
+  bool captured_any_ = false;
 };
 
 }  // namespace trainyard::executor
