@@ -47,7 +47,7 @@ class EmulatedStreams : public Device {
     work->calls = cpu_->capture(calls);
     work->flops = flops_ - before;
     flops_ = before;  // nothing has run yet
-    return work;
+    return work->calls == nullptr ? nullptr : std::move(work);
   }
   void enqueue(const CapturedWork& work) override {
     const auto& captured = dynamic_cast<const Captured&>(work);
