@@ -56,6 +56,9 @@ struct RankCounts {
   Volumes volumes;
   ByteCount buffers_allocated;  // arena and persistent, as allocated
   ByteCount resident_peak;
+  // Steps whose repeated part was enqueued as captured work; not counted before a restart. 0 in records of before it
+  // was written.
+  std::int64_t replayed_steps = 0;
 };
 
 struct RunFailure {

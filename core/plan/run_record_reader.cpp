@@ -65,6 +65,7 @@ RankCounts read_counts(ObjectReader& reader) {
   messages.finish();
   counts.buffers_allocated = ByteCount(reader.integer("buffers_allocated_bytes", 0, kMostCounted));
   counts.resident_peak = ByteCount(reader.integer("resident_peak_bytes", 0, kMostCounted));
+  counts.replayed_steps = reader.optional_integer("replayed_steps").value_or(0);
   return counts;
 }
 

@@ -82,7 +82,8 @@ std::string to_json_line(const RankCounts& counts) {
                {"sent_bytes", sent},
                {"messages", messages},
                {"buffers_allocated_bytes", counts.buffers_allocated.value()},
-               {"resident_peak_bytes", counts.resident_peak.value()}});
+               {"resident_peak_bytes", counts.resident_peak.value()},
+               {"replayed_steps", counts.replayed_steps}});
 }
 
 std::string to_json_line(const SaveRecord& save) {

@@ -199,6 +199,7 @@ void Interpreter::capture_repeated() { repeated_ = repeated_part(role_); }
 
 bool Interpreter::try_capture(const StepSettings& settings) {
   if (repeated_ == 0 || warmed_ != settings.loss_scale) {
+    captured_.reset();  // it has the old scale
     warmed_ = settings.loss_scale;
     return false;
   }
@@ -212,13 +213,13 @@ bool Interpreter::try_capture(const StepSettings& settings) {
   return captured_ != nullptr;
 }
 
-void Interpreter::enqueue(const StepSettings& settings, std::vector<SliceClock>* clocks) {
+bool Interpreter::enqueue(const StepSettings& settings, std::vector<SliceClock>* clocks) {
   check(clocks == nullptr || clocks->size() == role_.instructions.size(), "one clock per instruction");
   std::vector<EventHandle> events(role_.instructions.size());
   const bool replays = clocks == nullptr && try_capture(settings);
   if (!replays) {
     enqueue_part(0, role_.instructions.size(), settings, clocks, events);
-    return;
+    return false;
   }
   device_.enqueue(*captured_);
   const EventHandle done = device_.record(Stream::kCompute);
@@ -233,6 +234,7 @@ void Interpreter::enqueue(const StepSettings& settings, std::vector<SliceClock>*
     device_.wait(stream, done);
   }
   enqueue_part(repeated_, role_.instructions.size(), settings, nullptr, events);
+  return true;
 }
 
 void Interpreter::enqueue_part(std::size_t begin, std::size_t end, const StepSettings& settings,

@@ -35,12 +35,13 @@ class Interpreter {
   const Role& role() const { return role_; }
 
   // From now on the device is asked to capture what every step repeats (Device::capture), in the second step that it
-  // could be enqueued from: the first gives kernels their scratch memory.
+  // could be enqueued from: the first gives kernels their scratch memory. A step with another loss scale begins anew.
   void capture_repeated();
   bool captured() const { return captured_ != nullptr; }
 
-  // Enqueues a step. clocks: null, or one per instruction, alive until the device has been synchronised.
-  void enqueue(const StepSettings& settings, std::vector<SliceClock>* clocks);
+  // Enqueues a step; whether its repeated part was captured work. clocks: null, or one per instruction, alive until the
+  // device has been synchronised: then nothing is replayed.
+  bool enqueue(const StepSettings& settings, std::vector<SliceClock>* clocks);
 
  private:
   Action bind(const BindingContext& context, const Plan& plan, const Instruction& instruction,

@@ -149,8 +149,8 @@ StepResult Worker::run(Bound& bound, double learning_rate, float loss_scale, std
   device_.zero(Stream::kCompute, bound.sums, sum_bytes);
   fill_tokens(bound, tokens);
   device_.synchronize();  // the program orders no stream behind this: a stage without loss only reduces sums
-  bound.interpreter.enqueue({.step = step, .learning_rate = learning_rate, .loss_scale = loss_scale},
-                            trace ? &result.clocks : nullptr);
+  result.replayed = bound.interpreter.enqueue({.step = step, .learning_rate = learning_rate, .loss_scale = loss_scale},
+                                              trace ? &result.clocks : nullptr);
   device_.synchronize();
   result.duration = std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
   device_.copy_out(Stream::kCompute, sums.data(), bound.sums, sum_bytes);

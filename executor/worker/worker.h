@@ -29,6 +29,7 @@ struct StepResult {
   Nanoseconds duration = 0;        // on this rank, from first enqueue to the last instruction's end
   std::vector<SliceClock> clocks;  // by instruction, when asked for
   Volumes counted;                 // at the matmul and at the posted send
+  bool replayed = false;           // its repeated part was captured work
 };
 
 class Worker {

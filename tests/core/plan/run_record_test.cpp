@@ -47,6 +47,7 @@ TEST(RunRecord, ReadsBackWhatItWrites) {
   }
   counts.buffers_allocated = ByteCount(1);
   counts.resident_peak = ByteCount(2);
+  counts.replayed_steps = 8;
   const EvaluationRecord evaluation{.step = 1, .loss = 2.5, .unigram_entropy = 3.1, .tokens = 4096};
   const RunRecord record = read(to_json_line(header()) + to_json_line(step(0)) + to_json_line(step(1)) +
                                 to_json_line(evaluation) + to_json_line(counts) + end_json_line(std::nullopt));
@@ -62,6 +63,7 @@ TEST(RunRecord, ReadsBackWhatItWrites) {
   ASSERT_EQ(record.counts.size(), 1U);
   EXPECT_EQ(record.counts[0].volumes, counts.volumes);
   EXPECT_EQ(to_json_line(record.counts[0]), to_json_line(counts));
+  EXPECT_EQ(record.counts[0].replayed_steps, 8);
 }
 
 // Steps 0 to 4 done, checkpoint after 3, evaluations after 2 and 4; a failure, and on from step 3. Steps 3 and 4 were

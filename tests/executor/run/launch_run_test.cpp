@@ -97,6 +97,35 @@ TEST(LaunchRun, LeavesRecordTraceAndModel) {
   EXPECT_TRUE(contains(error_of([&] { launch_run(plan, options, RANK_PROCESS, {}); }).problem(), "isn't empty"));
 }
 
+// The first step only warms up, the last three are traced.
+TEST(LaunchRun, SaysHowManyStepsWereReplayedAndIfNone) {
+  std::string said;
+  const auto replayed = [&](const Plan& plan, std::int64_t steps) {
+    const TemporaryFolder folder;
+    RunOptions options = options_in(folder);
+    options.graphs = true;
+    options.save_model = false;
+    options.steps = steps;
+    said.clear();
+    const RunOutcome outcome = launch_run(
+        plan, options, RANK_PROCESS,
+        {.on_record = {}, .on_message = [&](int, const std::string& line) { said += line; }, .on_notice = {}});
+    EXPECT_TRUE(outcome.ok());
+    return read_run_record(RunFiles{options.folder}.record()).counts.at(0).replayed_steps;
+  };
+  Layout layout;
+  layout.accumulation = 8;
+  Plan alone = small_plan(layout);
+  alone.training.steps = 12;
+  EXPECT_EQ(replayed(alone, 12), 8);
+  EXPECT_FALSE(contains(said, "--graphs")) << said;
+  EXPECT_EQ(replayed(alone, 4), 0);
+  EXPECT_TRUE(contains(said, "no step was replayed") && contains(said, "not traced")) << said;
+  layout.tensor = 2;
+  EXPECT_EQ(replayed(small_plan(layout), 6), 0);
+  EXPECT_TRUE(contains(said, "too little of a step")) << said;
+}
+
 // The loss of the first step after --init is that of the weights where the first run ended.
 TEST(LaunchRun, StartsFromSavedWeightsUnderAnotherLayout) {
   const TemporaryFolder folder;

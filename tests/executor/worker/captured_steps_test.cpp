@@ -2,8 +2,13 @@
 // steps whose every call is made: the same to the last bit, whatever part of a layout's step can be kept.
 #include <gtest/gtest.h>
 
+#include "executor/communicator/gloo_communicator.h"
 #include "executor/device/cuda_module.h"
+#include "executor/worker/device_constants.h"
+#include "executor/worker/float_transfer.h"
 #include "executor/worker/interpreter.h"
+#include "executor/worker/rank_memory.h"
+#include "tests/executor/communicator/memory_store.h"
 #include "tests/executor/device/cuda/emulated_device.h"
 #include "tests/executor/worker/layout_cases.h"
 #include "tests/executor/worker/tensor_comparison.h"
@@ -47,7 +52,52 @@ Layout layout_of(int data, int zero, DataType type = DataType::kFp32) {
   return layout;
 }
 
+// An interpreter by hand, for a worker has one scale: the first bucket's gradients after each step.
+std::vector<std::vector<float>> gradients_under(const std::vector<float>& scales, bool captures) {
+  const Plan plan = small_plan(layout_of(1, 0));
+  const Program program = compile(plan);
+  const Role& role = program.role_of(Rank(0));
+  const auto device = make_cpu_device({});
+  MemoryStore store;
+  const auto communicator = make_gloo_communicator(*device, store, Rank(0), 1, {});
+  const RankMemory memory(*device, role);
+  const DeviceConstants constants(*device, plan.model, plan.training.sequence);
+  Interpreter interpreter(plan, program, *device, *communicator, memory.addresses(), constants.addresses(),
+                          Fault::kNone);
+  const auto values = [&](BufferId buffer) {
+    return Values(memory.addresses()[buffer.at()], role.buffers[buffer.at()].type);
+  };
+  for (const Bucket& bucket : role.buckets) {
+    std::vector<float> weights(static_cast<std::size_t>(bucket.elements));
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      weights[i] = 0.1f * static_cast<float>(i % 17) - 0.8f;
+    }
+    write_floats(*device, values(bucket.parameters_buffer), weights.data(), bucket.elements);
+  }
+  if (captures) {
+    interpreter.capture_repeated();
+  }
+  const Bucket& bucket = role.buckets.front();
+  std::vector<std::vector<float>> gradients;
+  for (const float scale : scales) {
+    interpreter.enqueue({.step = 0, .learning_rate = 0, .loss_scale = scale}, nullptr);
+    device->synchronize();
+    auto& read = gradients.emplace_back(static_cast<std::size_t>(bucket.elements));
+    read_floats(*device, values(bucket.gradients_buffer), read.data(), bucket.elements);
+  }
+  EXPECT_EQ(interpreter.captured(), captures);
+  return gradients;
+}
+
 }  // namespace
+
+// The scale is in what was captured: the first step with another one warms up again, the second captures anew.
+TEST(CapturedSteps, FollowTheLossScale) {
+  const std::vector<float> scales{1.0f, 1.0f, 2.0f, 2.0f, 2.0f};
+  const auto plain = gradients_under(scales, false);
+  EXPECT_NE(plain[1], plain[3]);
+  EXPECT_EQ(gradients_under(scales, true), plain);
+}
 
 TEST(CapturedSteps, AreThePlainOnesToTheLastBit) {
   expect_same_with_capture(small_plan(layout_of(1, 0)), 5);
