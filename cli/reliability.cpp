@@ -36,7 +36,7 @@ std::vector<simulator::ScaleAnswer> scales(const ReliabilityAnswer& answer, Long
   std::vector<simulator::ScaleAnswer> found;
   for (const std::int64_t count : ranks) {
     progress.show(fmt::format("{} ranks", count));
-    found.push_back(simulator::at_scale(answer.job.job_case(), count, answer.reliability.mttf));
+    found.push_back(simulator::at_scale(answer.job.job_case(), count, answer.resolved.job, answer.reliability.mttf));
   }
   return found;
 }

@@ -59,15 +59,13 @@ Plot scale_plot(const ReliabilityAnswer& answer) {
   plot.title = "Time to failure by scale";
   plot.subtitle = "replicas and batch in proportion; range: how far fleets lie apart";
   PlotSeries series{"MTTF", {}, {}};
-  const simulator::Published<double>& fleet = answer.job.profile().fleet_factor;
   double least = INFINITY;
   double most = 0.0;
   for (const simulator::ScaleAnswer& scale : answer.scales) {
-    const double hours = scale.mttf.si() / kHour;
-    series.points.push_back({static_cast<double>(scale.ranks), hours});
-    series.band.emplace_back(hours / fleet.high, hours / fleet.low);
-    least = std::min(least, hours / fleet.high);
-    most = std::max(most, hours / fleet.low);
+    series.points.push_back({static_cast<double>(scale.ranks), scale.mttf.si() / kHour});
+    series.band.emplace_back(scale.low.si() / kHour, scale.high.si() / kHour);
+    least = std::min(least, scale.low.si() / kHour);
+    most = std::max(most, scale.high.si() / kHour);
   }
   plot.y.low = std::pow(10.0, std::floor(std::log10(least)));
   plot.y.high = std::pow(10.0, std::ceil(std::log10(most)));

@@ -18,6 +18,7 @@
 #include "core/document/write_file.h"
 #include "core/error.h"
 #include "core/layout/layout.h"
+#include "core/plan/chrome_trace.h"
 #include "core/plan/plan.h"
 #include "core/plan/trace.h"
 #include "core/program/program.h"

@@ -13,6 +13,7 @@
 #include "cli/verbs.h"
 #include "core/document/write_file.h"
 #include "core/error.h"
+#include "core/plan/chrome_trace.h"
 #include "core/plan/trace.h"
 #include "core/units/format_quantity.h"
 

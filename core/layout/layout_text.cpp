@@ -12,6 +12,12 @@ namespace trainyard {
 
 namespace {
 
+// What stands before a value that isn't a number.
+constexpr std::string_view kRecompute = "recompute-";
+constexpr std::string_view kContextKind = "cp-";
+constexpr std::string_view kLayers = "layers-";
+constexpr std::string_view kBucket = "bucket-";
+
 using Setter = std::function<void(Layout&, int)>;
 
 std::map<std::string, Setter> numbers() {
@@ -29,6 +35,15 @@ std::map<std::string, Setter> numbers() {
       {"ga", [](Layout& l, int n) { l.accumulation = n; }},
       {"every", [](Layout& l, int n) { l.recompute_every = n; }},
   };
+}
+
+// Types of numbers: "compute-bf16".
+std::map<std::string, DataType Layout::*, std::less<>> types() {
+  return {{"compute", &Layout::compute_type},
+          {"parameters", &Layout::parameter_type},
+          {"gradients", &Layout::gradient_type},
+          {"optimizer", &Layout::optimizer_type},
+          {"communication", &Layout::communication_type}};
 }
 
 std::map<std::string, std::function<void(Layout&)>> words() {
@@ -49,10 +64,12 @@ std::map<std::string, std::function<void(Layout&)>> words() {
     result[std::string(to_string(kind))] = [kind](Layout& l) { l.schedule = kind; };
   }
   for (const Recompute recompute : {Recompute::kNone, Recompute::kSelective, Recompute::kFull}) {
-    result["recompute-" + std::string(to_string(recompute))] = [recompute](Layout& l) { l.recompute = recompute; };
+    result[std::string(kRecompute) + std::string(to_string(recompute))] = [recompute](Layout& l) {
+      l.recompute = recompute;
+    };
   }
   for (const ContextKind kind : {ContextKind::kRing, ContextKind::kUlysses, ContextKind::kAllGather}) {
-    result["cp-" + std::string(to_string(kind))] = [kind](Layout& l) { l.context_kind = kind; };
+    result[std::string(kContextKind) + std::string(to_string(kind))] = [kind](Layout& l) { l.context_kind = kind; };
   }
   return result;
 }
@@ -73,11 +90,10 @@ constexpr int kMostRepeats = 4096;  // of one number of layers
 
 // "layers-3,4,4,3", or of 3, 4, 4, 4, 4: "layers-3,4x4"
 bool set_layers(Layout& layout, const std::string& word, const std::string& flag) {
-  const std::string start = "layers-";
-  if (!word.starts_with(start)) {
+  if (!word.starts_with(kLayers)) {
     return false;
   }
-  std::istringstream list(word.substr(start.size()));
+  std::istringstream list(word.substr(kLayers.size()));
   for (std::string part; std::getline(list, part, ',');) {
     const std::size_t times = part.find('x');
     const std::optional<int> layers = whole_number(part.substr(0, times));
@@ -114,16 +130,12 @@ bool set_type(Layout& layout, const std::string& word) {
   if (dash == std::string::npos) {
     return false;
   }
-  const std::map<std::string, DataType*> places = {{"compute", &layout.compute_type},
-                                                   {"parameters", &layout.parameter_type},
-                                                   {"gradients", &layout.gradient_type},
-                                                   {"optimizer", &layout.optimizer_type},
-                                                   {"communication", &layout.communication_type}};
+  const auto places = types();
   const auto place = places.find(word.substr(0, dash));
   for (const DataType type : {DataType::kFp32, DataType::kTf32, DataType::kFp16, DataType::kBf16, DataType::kFp8,
                               DataType::kMxFp8, DataType::kNvFp4, DataType::kFp64}) {
     if (place != places.end() && word.substr(dash + 1) == to_string(type)) {
-      *place->second = type;
+      layout.*place->second = type;
       return true;
     }
   }
@@ -132,12 +144,11 @@ bool set_type(Layout& layout, const std::string& word) {
 
 // "bucket-25MiB", "bucket-1000001B"
 bool set_bucket(Layout& layout, const std::string& word) {
-  const std::string start = "bucket-";
   const std::size_t unit = word.find_last_of("0123456789") + 1;
-  if (!word.starts_with(start) || unit <= start.size()) {
+  if (!word.starts_with(kBucket) || unit <= kBucket.size()) {
     return false;
   }
-  const std::optional<int> value = whole_number(word.substr(start.size(), unit - start.size()));
+  const std::optional<int> value = whole_number(word.substr(kBucket.size(), unit - kBucket.size()));
   const std::string name = word.substr(unit);
   if (!value || *value == 0 || (name != "MiB" && name != "B")) {
     return false;
@@ -147,9 +158,13 @@ bool set_bucket(Layout& layout, const std::string& word) {
 }
 
 // "tp-cp-ep-dp-pp"; the mesh says whether it names each once.
-bool set_order(Layout& layout, const std::string& word) {
+bool is_order(std::string_view word) {
   constexpr std::size_t kLength = 14;
-  if (word.size() != kLength || word.find_first_not_of("tcepd-") != std::string::npos) {
+  return word.size() == kLength && word.find_first_not_of("tcepd-") == std::string_view::npos;
+}
+
+bool set_order(Layout& layout, const std::string& word) {
+  if (!is_order(word)) {
     return false;
   }
   layout.rank_order = word;
@@ -168,6 +183,28 @@ std::string layout_text(const Layout& layout) {
   shown.communication_type = plain.communication_type;
   shown.bucket_bytes = plain.bucket_bytes;
   return describe(shown);
+}
+
+std::string word_subject(std::string_view word) {
+  for (int i = 0; i < kScheduleKinds; ++i) {
+    if (word == to_string(static_cast<ScheduleKind>(i))) {
+      return {};
+    }
+  }
+  if (is_order(word)) {
+    return "rank order";
+  }
+  if (word.starts_with(kContextKind)) {
+    return "cp kind";
+  }
+  const std::string head(word.substr(0, word.find('-')));
+  const bool valued = word.starts_with(kRecompute) || word.starts_with(kLayers) || word.starts_with(kBucket);
+  // "optimizer-fp32" is a type; what has no dash is none.
+  if (valued || (head.size() < word.size() && types().contains(head))) {
+    return head;
+  }
+  const std::string letters(word.substr(0, word.find_first_of("0123456789")));
+  return numbers().contains(letters) ? letters : std::string(word);
 }
 
 Layout parse_layout(const std::string& text, const std::string& flag, const Layout& base, std::int64_t ranks,

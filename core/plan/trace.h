@@ -45,7 +45,4 @@ Trace parse_trace(const std::string& text, const std::string& where);
 std::string to_json(const Trace& trace);
 void write_trace(const Trace& trace, const std::filesystem::path& file);
 
-// Chrome Trace Event JSON, which Perfetto opens: a process per rank, a thread per stream.
-std::string to_chrome_json(const Trace& trace);
-
 }  // namespace trainyard

@@ -20,7 +20,7 @@ class OutlinedStyle : public QProxyStyle {
   void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
                      const QWidget* widget) const override {
     QProxyStyle::drawPrimitive(element, option, painter, widget);
-    if (element == PE_IndicatorCheckBox && option->palette.window().color().lightness() < kDark) {
+    if (element == PE_IndicatorCheckBox && current(option->palette).dark) {
       painter->save();
       painter->setPen(option->palette.color(QPalette::PlaceholderText));
       painter->setBrush(Qt::NoBrush);
@@ -28,9 +28,6 @@ class OutlinedStyle : public QProxyStyle {
       painter->restore();
     }
   }
-
- private:
-  static constexpr int kDark = 128;  // of 255
 };
 
 }  // namespace

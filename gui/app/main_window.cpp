@@ -246,13 +246,16 @@ bool MainWindow::open_study(const Study& study) {
   return true;
 }
 
-// Nothing has saved it yet: it stays as changed as it was, under this process's own autosave.
+// Nothing has saved it yet: it stays as changed as it was, under this process's own autosave, or where that fails under
+// the one of the process that crashed.
 void MainWindow::restore_study(const QString& autosave) {
   try {
     if (open_study(read_study(autosave.toStdString()))) {
-      session_.document().mark_unsaved();
+      const bool kept = session_.document().mark_unsaved();
       open_runs();
-      QFile::remove(autosave);
+      if (kept) {
+        QFile::remove(autosave);
+      }
       show_recent();
     }
   } catch (const Error& error) {

@@ -44,6 +44,7 @@ class BarRows : public Chart {
   void set_line_names(std::vector<QString> names);
   void set_rows(const QString& title, const Axis& axis, std::vector<BarRow> rows);
   void set_legend(std::vector<LegendEntry> entries);
+  // A line across all rows where the axis has the value, with its name above: what bars should stay below.
   void set_limit(std::optional<double> limit, const QString& name);
   // id of bars that stand out; -1: none.
   void set_selected(int id);

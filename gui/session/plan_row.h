@@ -18,6 +18,7 @@ struct PlanRow {
   Layout layout;
   std::string text;                      // layout_text(): what stars and the cache of analyses go by
   std::optional<Infeasible> infeasible;  // then no times
+  bool unfit_as_program = false;         // infeasible though it fits by formula: `memory` is its program's
   Seconds step_time;
   std::optional<Seconds> low;  // 80 % interval
   std::optional<Seconds> high;

@@ -134,8 +134,8 @@ std::vector<PlanRow> rows_of(const Problem& problem, const std::vector<RankedLay
 }
 
 // What leads the ranking must fit as a program too, which is what runs and what the timeline shows. Those before it are
-// rows that don't fit, behind the others.
-void set_unfit_aside(const Problem& problem, std::vector<PlanRow>& rows, const std::stop_token& stop) {
+// rows that don't fit, behind the others. Their number.
+std::int64_t set_unfit_aside(const Problem& problem, std::vector<PlanRow>& rows, const std::stop_token& stop) {
   simulator::PlannerRequest planned;
   planned.model = problem.model;
   planned.training = problem.training;
@@ -148,8 +148,10 @@ void set_unfit_aside(const Problem& problem, std::vector<PlanRow>& rows, const s
     rows[i] = row_of(rows[i].layout, *unfit[i].lacks, 1);
     rows[i].memory = unfit[i].total;
     rows[i].ranked = ranked;
+    rows[i].unfit_as_program = true;
   }
   std::rotate(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(unfit.size()), rows.end());
+  return static_cast<std::int64_t>(unfit.size());
 }
 
 FoundPlans search_cluster(const Problem& problem, const std::function<void(const SearchReport&)>& report,
@@ -177,7 +179,7 @@ FoundPlans search_cluster(const Problem& problem, const std::function<void(const
     result.best[i] = balanced_stages(result.best[i], request.space.workload.model.layers, memory, *pricer);
   }
   FoundPlans found{rows_of(problem, result.best, result.pareto, memory.available()), {}};
-  set_unfit_aside(problem, found.plans, stop);
+  const std::int64_t aside = set_unfit_aside(problem, found.plans, stop);
   for (const simulator::LayoutMiss& miss : result.misses) {
     found.plans.push_back(row_of(miss, memory.available()));
   }
@@ -186,8 +188,8 @@ FoundPlans search_cluster(const Problem& problem, const std::function<void(const
         row_of(impossible.example, {InfeasibleReason::kDivision, impossible.detail, {}, {}}, impossible.count));
   }
   found.summary = {.considered = result.considered,
-                   .feasible = result.feasible,
-                   .infeasible = result.too_large,
+                   .feasible = result.feasible - aside,
+                   .infeasible = result.too_large + aside,
                    .available = memory.available(),
                    .finished = true,
                    .stopped = result.stopped};

@@ -25,11 +25,7 @@ class Opener {
     problem_->study = study_;
     at(Field::kModel, [this] { problem_->model = open_model(study_.model, "model"); });
     at(Field::kMachine, [this] { open_machine(); });
-    at(Field::kFailures, [this] {
-      if (!study_.failures.empty()) {
-        problem_->failures = simulator::open_failure_profile(study_.failures);
-      }
-    });
+    at(Field::kFailures, [this] { failures(); });
     at(Field::kFailureTime, [this] { failure_time(); });
     at(Field::kPolicy, [this] { problem_->recovery.kind = parse_recovery_kind(study_.policy, "policy"); });
     numbers();
@@ -79,6 +75,19 @@ class Opener {
     problem_->profile = std::move(opened.profile);
     if (opened.cluster) {
       problem_->cluster = std::make_shared<const Cluster>(std::move(*opened.cluster));
+    }
+  }
+
+  // Published profiles are of fleets: of this machine only a file of one's own says something.
+  void failures() {
+    if (study_.failures.empty()) {
+      return;
+    }
+    simulator::FailureProfile profile = simulator::open_failure_profile(study_.failures);
+    const bool published = std::ranges::any_of(
+        shipped_failures(), [this](const ShippedFile& file) { return file.name == study_.failures; });
+    if (study_.machine != kThisMachine || !published) {
+      problem_->failures = std::move(profile);
     }
   }
 

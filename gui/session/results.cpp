@@ -10,23 +10,9 @@ double LassoFilter::Side::along(double value) const { return logarithmic ? std::
 
 double LassoFilter::Side::value(double along) const { return logarithmic ? std::exp(along) : along; }
 
-// How many sides lie to the right of the place: an odd number inside.
 bool LassoFilter::encloses(double x_value, double y_value) const {
-  const double place_x = x.along(x_value);
-  const double place_y = y.along(y_value);
-  if (!std::isfinite(place_x) || !std::isfinite(place_y)) {
-    return false;
-  }
-  bool inside = false;
-  for (std::size_t i = 0; i < corners.size(); ++i) {
-    const auto& [from_x, from_y] = corners[i];
-    const auto& [to_x, to_y] = corners[(i + 1) % corners.size()];
-    if ((from_y > place_y) != (to_y > place_y) &&
-        place_x < from_x + (place_y - from_y) / (to_y - from_y) * (to_x - from_x)) {
-      inside = !inside;
-    }
-  }
-  return inside;
+  const QPointF place(x.along(x_value), y.along(y_value));
+  return std::isfinite(place.x()) && std::isfinite(place.y()) && corners.containsPoint(place, Qt::OddEvenFill);
 }
 
 const PlanRow* Results::plan(std::optional<int> index) const {

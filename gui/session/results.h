@@ -5,6 +5,7 @@
 #pragma once
 
 #include <QObject>
+#include <QPolygonF>
 #include <QString>
 #include <optional>
 #include <string>
@@ -35,7 +36,7 @@ struct LassoFilter {
   };
   Side x;
   Side y;
-  std::vector<std::pair<double, double>> corners;  // along x and y: values, or their logarithms
+  QPolygonF corners;  // along x and y: values, or their logarithms
   // By the even-odd rule; false where the plan has no such result.
   bool encloses(double x_value, double y_value) const;
   friend bool operator==(const LassoFilter&, const LassoFilter&) = default;

@@ -36,6 +36,7 @@ Session::Session(QObject* parent)
     selection_.select_ranks({});
     selection_.select_links({});
     selection_.select_time(std::nullopt);
+    results_.clear_filters();
     runs_.clear();
   });
 }

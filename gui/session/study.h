@@ -46,7 +46,7 @@ struct Study {
   std::int64_t steps = 1000;
   std::string precision = "bf16";
   std::optional<double> gpu_hour_price;
-  std::string failures = "llama3-h100";    // name of models/failures, or a file
+  std::string failures = "llama3-h100";    // name of models/failures, of no use on kThisMachine; or a file
   std::string mean_time_between_failures;  // of the job, "1 h", in place of the profile's; empty: the profile's
   std::string policy = "restart_from_storage";
   StudyLimits limits;

@@ -113,10 +113,11 @@ bool StudyDocument::changed_on_disk() const {
   }
 }
 
-void StudyDocument::mark_unsaved() {
+bool StudyDocument::mark_unsaved() {
   undo_.resetClean();
-  autosave_now();
+  const bool kept = autosave_now();
   Q_EMIT study_changed();
+  return kept;
 }
 
 void StudyDocument::set_autosave_folder(const QString& folder) {
@@ -128,19 +129,21 @@ void StudyDocument::set_autosave_folder(const QString& folder) {
   }
 }
 
-void StudyDocument::autosave_now() {
+bool StudyDocument::autosave_now() {
   if (autosave_.isEmpty()) {
-    return;
+    return false;
   }
   try {
     QDir().mkpath(QFileInfo(autosave_).absolutePath());
     write_study(study_, autosave_.toStdString());
     autosave_fails_ = false;
+    return true;
   } catch (const Error& error) {
     autosave_timer_.start(kRetryMilliseconds);  // a full disk may have room later
     if (!std::exchange(autosave_fails_, true)) {
       Q_EMIT autosave_failed(QString::fromUtf8(error.what()));
     }
+    return false;
   }
 }
 

@@ -34,11 +34,11 @@ class StudyDocument : public QObject {
   void save_to(const QString& file);  // throws Error
   // Whether somebody else has written the file since it was opened or saved here.
   bool changed_on_disk() const;
-  // As after an edit: to be saved, and autosaved at once. What a crash left is.
-  void mark_unsaved();
+  // As after an edit: to be saved, and autosaved at once. What a crash left is. False: the autosave failed.
+  bool mark_unsaved();
 
   void set_autosave_folder(const QString& folder);  // empty: none
-  void autosave_now();
+  bool autosave_now();                              // whether the folder has it now
   void remove_autosave();
   // Files that processes which no longer live have left, newest first.
   static QStringList left_behind(const QString& folder);

@@ -144,7 +144,7 @@ void ExploreView::take_lasso(const QPolygonF& corners) {
   lasso.x = {chosen(*x_, PlanColumn::kStepTime), plot.x.scale == Scale::kLogarithmic};
   lasso.y = {chosen(*y_, PlanColumn::kMemory), plot.y.scale == Scale::kLogarithmic};
   for (const QPointF& corner : corners) {
-    lasso.corners.emplace_back(lasso.x.along(corner.x()), lasso.y.along(corner.y()));
+    lasso.corners << QPointF(lasso.x.along(corner.x()), lasso.y.along(corner.y()));
   }
   session().results().set_lasso(std::move(lasso));
 }
@@ -155,8 +155,8 @@ QPolygonF ExploreView::lasso_here() const {
   const std::optional<LassoFilter>& lasso = session().results().lasso();
   if (lasso && lasso->x.column == chosen(*x_, PlanColumn::kStepTime) &&
       lasso->y.column == chosen(*y_, PlanColumn::kMemory)) {
-    for (const auto& [x, y] : lasso->corners) {
-      corners << QPointF(lasso->x.value(x), lasso->y.value(y));
+    for (const QPointF& corner : lasso->corners) {
+      corners << QPointF(lasso->x.value(corner.x()), lasso->y.value(corner.y()));
     }
   }
   return corners;

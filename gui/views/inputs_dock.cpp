@@ -350,7 +350,8 @@ void InputsDock::add_failure_time(QFormLayout* form) {
 void InputsDock::add_failures() {
   QFormLayout* form = add_group(tr("Failures"));
   add_words(form, Field::kFailures, tr("Profile"),
-            tr("How often what fails, from published fleets; a name or a file; empty: failures are left out"),
+            tr("How often what fails, from published fleets; a name or a file; empty: failures are left out. Of this "
+               "machine none are published: a file of its own counts, a name doesn't"),
             QStringList(QString()) + names_of(shipped_failures()), &Study::failures, true);
   add_failure_time(form);
   std::vector<std::pair<QString, std::string>> policies;

@@ -6,7 +6,7 @@
 #include <QStyle>
 #include <algorithm>
 
-#include "core/layout/layout.h"
+#include "core/layout/layout_text.h"
 #include "gui/models/plans_model.h"
 
 namespace trainyard::gui {
@@ -16,26 +16,16 @@ namespace {
 constexpr double kMargin = 4.0;
 const QChar kDots(0x2026);
 
-bool is_schedule(const QString& word) {
-  for (int i = 0; i < kScheduleKinds; ++i) {
-    if (word == QString::fromUtf8(to_string(static_cast<ScheduleKind>(i)).data())) {
-      return true;
-    }
-  }
-  return false;
-}
+QString subject(const QString& word) { return QString::fromStdString(word_subject(word.toStdString())); }
 
-// "tp" of "tp4", "layers" of "layers-2,3": what a word is about. Of a schedule nothing: it goes with "pp".
-QString subject(const QString& word) {
-  if (is_schedule(word)) {
-    return {};
+// What a layout without a word about the same is told by. A subject of two words, which has no name of its own in the
+// text, by the other's word: "no cp-ulysses".
+QString lack_of(const QString& word) {
+  const QString about = subject(word);
+  if (about == QStringLiteral("layers")) {
+    return QObject::tr("even layers");
   }
-  const auto end = std::find_if(word.begin(), word.end(), [](QChar c) { return c.isDigit(); });
-  QString text = word.left(static_cast<int>(end - word.begin()));
-  while (text.endsWith(QLatin1Char('-'))) {
-    text.chop(1);
-  }
-  return text;
+  return QObject::tr("no %1").arg(about.contains(QLatin1Char(' ')) ? word : about);
 }
 
 QFont font_of(QFont font, WordKind kind) {
@@ -57,9 +47,7 @@ std::vector<LayoutWord> layout_words(const QString& layout, const QString& other
   }
   for (const QString& word : others) {
     if (!subject(word).isEmpty() && !subjects.contains(subject(word))) {
-      const bool split = word.startsWith(QStringLiteral("layers-"));
-      words.push_back(
-          {split ? QObject::tr("even layers") : QObject::tr("no %1").arg(subject(word)), WordKind::kLacking});
+      words.push_back({lack_of(word), WordKind::kLacking});
     }
   }
   return words;

@@ -141,7 +141,11 @@ void MemoryView::show_stages(const PlanRow& row) {
   const QString have = QString::fromStdString(format_quantity(capacity));
   const QString name = QString::fromStdString(row.text).toHtmlEscaped();
   summary_->setText(
-      worst->total > capacity
+      row.unfit_as_program
+          ? tr("<b>%1</b> doesn't fit as a program: %2. The bars are the formula's, by which the fullest is %3 with %4 "
+               "of %5.")
+                .arg(name, QString::fromStdString(row.infeasible->detail).toHtmlEscaped(), worst->name, need, have)
+      : worst->total > capacity
           ? tr("<b>%1</b> doesn't fit: %2 needs %3 of %4, %5 is missing. Why says what would make it fit.")
                 .arg(name, worst->name, need, have, QString::fromStdString(format_quantity(worst->total - capacity)))
           : tr("<b>%1</b>: the fullest is %2 with %3 of %4.").arg(name, worst->name, need, have));
@@ -156,7 +160,10 @@ void MemoryView::show_step() {
   const PlanRow* row = session().results().plan(plan);
   if (row->infeasible) {
     over_step_->set_plot({});
-    over_step_->set_empty_text(tr("A plan that doesn't fit has no step to follow. By stage shows what it lacks."));
+    over_step_->set_empty_text(
+        row->unfit_as_program ? tr("A plan that doesn't fit has no step to follow.\nAs a program, %1.")
+                                    .arg(QString::fromStdString(row->infeasible->detail))
+                              : tr("A plan that doesn't fit has no step to follow. By stage shows what it lacks."));
     roles_->hide();
     return;
   }

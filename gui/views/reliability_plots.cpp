@@ -82,8 +82,7 @@ LinePlot interval_plot(const ReliabilityStudy& study, const Theme& theme) {
   return plot;
 }
 
-LinePlot scale_plot(const ReliabilityStudy& study, const simulator::FailureProfile& profile, std::int64_t own_ranks,
-                    const Theme& theme) {
+LinePlot scale_plot(const ReliabilityStudy& study, std::int64_t own_ranks, const Theme& theme) {
   LinePlot plot;
   const bool finite = std::all_of(study.scales.begin(), study.scales.end(), [](const simulator::ScaleAnswer& scale) {
     return std::isfinite(scale.mttf.si()) && scale.mttf > Seconds();
@@ -97,8 +96,8 @@ LinePlot scale_plot(const ReliabilityStudy& study, const simulator::FailureProfi
   double most = 0.0;
   for (const simulator::ScaleAnswer& scale : study.scales) {
     const double mean = scale.mttf.si();
-    const double low = mean / profile.fleet_factor.high;
-    const double high = mean / profile.fleet_factor.low;
+    const double low = scale.low.si();
+    const double high = scale.high.si();
     line.points.push_back({static_cast<double>(scale.ranks), mean, low, high});
     least = std::min(least, low);
     most = std::max(most, high);

@@ -18,8 +18,7 @@ namespace trainyard::gui {
 LinePlot interval_plot(const simulator::ReliabilityStudy& study, const Theme& theme);
 
 // Mean time between failures against ranks; the band is how far fleets lie apart.
-LinePlot scale_plot(const simulator::ReliabilityStudy& study, const simulator::FailureProfile& profile,
-                    std::int64_t own_ranks, const Theme& theme);
+LinePlot scale_plot(const simulator::ReliabilityStudy& study, std::int64_t own_ranks, const Theme& theme);
 
 // Work in the state over a simulated month, and what the time goes to along the foot.
 LinePlot month_plot(const simulator::ReliabilityStudy& study, const Theme& theme);

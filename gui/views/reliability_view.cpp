@@ -17,7 +17,6 @@ namespace {
 
 constexpr QSize kComfortable(600, 210);  // of a row of charts
 constexpr const char* kAssumedTime = "1 h";
-constexpr const char* kAssumedProfile = "llama3-h100";  // as `trainyard reliability` takes without --failures
 
 QWidget* beside(QWidget* left, QWidget* right) {
   auto* both = new QWidget;
@@ -70,8 +69,9 @@ QString ReliabilityView::summary() const { return summary_->text(); }
 void ReliabilityView::offer_assumption() {
   const auto problem = session().analysis().problem();
   if (problem && !problem->failures) {
-    assume_->setText(problem->on_this_machine() ? tr("Assume a failure every %1").arg(QLatin1String(kAssumedTime))
-                                                : tr("Assume failures as in %1").arg(QLatin1String(kAssumedProfile)));
+    assume_->setText(problem->on_this_machine()
+                         ? tr("Assume a failure every %1").arg(QLatin1String(kAssumedTime))
+                         : tr("Assume failures as in %1").arg(QString::fromStdString(Study().failures)));
     assume_->setToolTip(tr("Fills the field in Inputs; undo takes it back"));
     assume_->show();
   }
@@ -87,7 +87,7 @@ void ReliabilityView::take_assumption() {
                               [](Study& study) { study.mean_time_between_failures = kAssumedTime; });
   } else {
     session().document().edit(Field::kFailures, tr("assume a failure profile"),
-                              [](Study& study) { study.failures = kAssumedProfile; });
+                              [](Study& study) { study.failures = Study().failures; });
   }
 }
 
@@ -156,7 +156,7 @@ void ReliabilityView::show_study(const PlanRow& row, const simulator::Reliabilit
   waste_->set_rows(tr("What the wall clock goes to"), waste.axis, waste.rows);
   intervals_->set_plot(interval_plot(study, theme));
   intervals_->set_empty_text(tr("This job's saves have no interval to choose."));
-  scales_->set_plot(scale_plot(study, *problem->failures, row.layout.ranks(), theme));
+  scales_->set_plot(scale_plot(study, row.layout.ranks(), theme));
   scales_->set_empty_text(study.scales.empty()
                               ? tr("Other scales are answered for clusters: this machine has no more ranks.")
                               : tr("Under this profile nothing fails at some of the scales."));

@@ -113,9 +113,31 @@ QString names_of(const std::vector<WaterfallCause>& causes) {
   return names.join(QStringLiteral(", "));
 }
 
+// The causes that share a row where there are more rows than `most`, the largest first.
+std::vector<WaterfallCause> rest_of(const std::vector<NamedWaterfall>& waterfalls, int most) {
+  std::vector<WaterfallCause> causes = causes_in(waterfalls);
+  const auto rows = static_cast<int>(causes.size()) + 1;  // and the whole
+  if (rows <= most) {
+    return {};
+  }
+  const auto size = [&](const WaterfallCause& cause) {
+    double largest = 0.0;
+    for (const NamedWaterfall& named : waterfalls) {
+      largest = std::max(largest, named.waterfall.of(cause) / named.waterfall.wall);
+    }
+    return largest;
+  };
+  std::stable_sort(causes.begin(), causes.end(),
+                   [&](const WaterfallCause& a, const WaterfallCause& b) { return size(a) > size(b); });
+  constexpr int kLeast = 2;  // causes with rows of their own, beside the rest's and the whole's
+  const auto kept = std::min(causes.size(), static_cast<std::size_t>(std::max(kLeast, most - 2)));
+  causes.erase(causes.begin(), causes.begin() + static_cast<std::ptrdiff_t>(kept));
+  return causes;
+}
+
 // In their own order, the rest last.
-std::vector<Part> parts_of(const std::vector<NamedWaterfall>& waterfalls, const Theme& theme, int most) {
-  const std::vector<WaterfallCause> gathered = rest_of(waterfalls, most);
+std::vector<Part> parts_of(const std::vector<NamedWaterfall>& waterfalls, const Theme& theme,
+                           const std::vector<WaterfallCause>& gathered) {
   Part rest{tr("%1 smaller parts").arg(gathered.size()),
             kRestId,
             {theme.axis, Hatch::kRising},
@@ -167,27 +189,6 @@ std::vector<LegendEntry> waterfall_legend(const Theme& theme) {
           {tr("failures"), category_of(theme, Family::kFailures), LegendMark::kFill}};
 }
 
-std::vector<WaterfallCause> rest_of(const std::vector<NamedWaterfall>& waterfalls, int most) {
-  std::vector<WaterfallCause> causes = causes_in(waterfalls);
-  const auto rows = static_cast<int>(causes.size()) + 1;  // and the whole
-  if (rows <= most) {
-    return {};
-  }
-  const auto size = [&](const WaterfallCause& cause) {
-    double largest = 0.0;
-    for (const NamedWaterfall& named : waterfalls) {
-      largest = std::max(largest, named.waterfall.of(cause) / named.waterfall.wall);
-    }
-    return largest;
-  };
-  std::stable_sort(causes.begin(), causes.end(),
-                   [&](const WaterfallCause& a, const WaterfallCause& b) { return size(a) > size(b); });
-  constexpr int kLeast = 2;  // causes with rows of their own, beside the rest's and the whole's
-  const auto kept = std::min(causes.size(), static_cast<std::size_t>(std::max(kLeast, most - 2)));
-  causes.erase(causes.begin(), causes.begin() + static_cast<std::ptrdiff_t>(kept));
-  return causes;
-}
-
 WaterfallRows waterfall_rows(const std::vector<NamedWaterfall>& waterfalls, const Theme& theme, int most) {
   WaterfallRows result;
   double longest = 0.0;
@@ -195,8 +196,9 @@ WaterfallRows waterfall_rows(const std::vector<NamedWaterfall>& waterfalls, cons
     longest = std::max(longest, named.waterfall.wall.si());
   }
   result.axis = Axis{tr("wall clock of a useful step"), 0.0, longest * 1.02, Scale::kLinear, Unit::kTime};
+  result.gathered = rest_of(waterfalls, most);
   std::vector<double> reached(waterfalls.size(), 0.0);
-  for (const Part& part : parts_of(waterfalls, theme, most)) {
+  for (const Part& part : parts_of(waterfalls, theme, result.gathered)) {
     BarRow row;
     row.name = part.name;
     row.linked = true;
@@ -242,12 +244,11 @@ WaterfallRows difference_rows(const NamedWaterfall& a, const NamedWaterfall& b, 
   const std::size_t kept = too_many ? static_cast<std::size_t>(std::max(1, most - 2)) : all.size();
   double longest = 0.0;
   double rest = 0.0;
-  std::vector<WaterfallCause> gathered;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const simulator::WaterfallDifference& entry = all[i];
     if (i >= kept) {
       rest += entry.difference().si();
-      gathered.push_back(entry.cause);
+      result.gathered.push_back(entry.cause);
       continue;
     }
     const Explanation explanation = explanation_of(entry.cause);
@@ -257,8 +258,9 @@ WaterfallRows difference_rows(const NamedWaterfall& a, const NamedWaterfall& b, 
     result.rows.push_back(row_of(explanation.name, entry.difference().si(), id_of(entry.cause), tip));
     longest = std::max(longest, std::abs(entry.difference().si()));
   }
-  if (!gathered.empty()) {
-    result.rows.push_back(row_of(tr("%1 smaller differences").arg(gathered.size()), rest, kRestId, names_of(gathered)));
+  if (!result.gathered.empty()) {
+    result.rows.push_back(row_of(tr("%1 smaller differences").arg(result.gathered.size()), rest, kRestDifferenceId,
+                                 names_of(result.gathered)));
   }
   const double change = (b.waterfall.wall - a.waterfall.wall).si();
   longest = std::max({longest, std::abs(change), a.waterfall.wall.si() * 1e-3});

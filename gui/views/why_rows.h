@@ -14,8 +14,9 @@ namespace trainyard::gui {
 // Ids of bars: a cause as a number, and back.
 int id_of(const simulator::WaterfallCause& cause);
 simulator::WaterfallCause cause_of(int id);
-constexpr int kWholeId = 1000;  // the sum
-constexpr int kRestId = 1001;   // causes too small for a row of their own, together
+constexpr int kWholeId = 1000;           // the sum
+constexpr int kRestId = 1001;            // causes too small for a row of their own, together
+constexpr int kRestDifferenceId = 1002;  // differences likewise, which may be of other causes
 
 // Compute, communication, pipeline, update, failures: colours by what a part is about.
 Category category_of(const Theme& theme, const simulator::WaterfallCause& cause);
@@ -31,6 +32,7 @@ struct NamedWaterfall {
 struct WaterfallRows {
   Axis axis;
   std::vector<BarRow> rows;
+  std::vector<simulator::WaterfallCause> gathered;  // that share a row, the largest first
 };
 constexpr int kAllRows = 1 << 20;
 WaterfallRows waterfall_rows(const std::vector<NamedWaterfall>& waterfalls, const Theme& theme, int most = kAllRows);
@@ -38,9 +40,6 @@ WaterfallRows waterfall_rows(const std::vector<NamedWaterfall>& waterfalls, cons
 // b against a, the largest first; the last row is the sum, which is the difference of the walls.
 WaterfallRows difference_rows(const NamedWaterfall& a, const NamedWaterfall& b, const Theme& theme,
                               int most = kAllRows);
-
-// The causes that share the row.
-std::vector<simulator::WaterfallCause> rest_of(const std::vector<NamedWaterfall>& waterfalls, int most);
 
 // "12 % slower than the best: + 8 % pipeline bubble, + 5 % ...; - 1 % ..."
 QString why_slower(const simulator::GoodputWaterfall& best, const simulator::GoodputWaterfall& other);

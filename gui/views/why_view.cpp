@@ -182,13 +182,15 @@ void WhyView::show_waterfalls() {
           : std::vector<QString>());
   const WaterfallRows rows = waterfall_rows(named, theme, rows_for(*waterfall_, *waterfall_area_));
   waterfall_->set_rows(QString(), rows.axis, rows.rows);
-  waterfall_->set_selected(explained_);
+  small_parts_ = rows.gathered;
+  small_differences_.clear();
   panes_->set_pane_shown(difference_pane_, two);
   if (two) {
     const QString title = tr("%1 against %2, the largest difference first").arg(named[1].name, named[0].name);
     difference_->set_rows(title, Axis(), {});
     const WaterfallRows changes = difference_rows(named[0], named[1], theme, rows_for(*difference_, *difference_area_));
     difference_->set_rows(title, changes.axis, changes.rows);
+    small_differences_ = changes.gathered;
   }
   fill_table(table_, named);
   const simulator::GoodputWaterfall& last = named.back().waterfall;
@@ -225,17 +227,17 @@ bool WhyView::eventFilter(QObject* watched, QEvent* event) {
   return RefreshingView::eventFilter(watched, event);
 }
 
-// What the row of small parts gathers, one by one.
-void WhyView::explain_rest() {
+// What a row of small parts or differences gathers, one by one.
+void WhyView::explain_rest(const QString& title, const std::vector<simulator::WaterfallCause>& gathered) {
   std::vector<NamedWaterfall> named;
   QString head = tr("<tr><td></td>");
   for (const Shown& shown : shown_) {
     named.push_back(shown.named);
     head += QStringLiteral("<td align=right><b>%1</b></td>").arg(shown.named.name.toHtmlEscaped());
   }
-  QString html = tr("<h3>Smaller parts</h3><p>Each has a row of its own in a taller dock.</p>") +
+  QString html = tr("<h3>%1</h3><p>Each has a row of its own in a taller dock.</p>").arg(title) +
                  QStringLiteral("<table cellpadding=2>") + head + QStringLiteral("</tr>");
-  for (const simulator::WaterfallCause& cause : rest_of(named, rows_for(*waterfall_, *waterfall_area_))) {
+  for (const simulator::WaterfallCause& cause : gathered) {
     html += QStringLiteral("<tr><td>%1&nbsp;</td>").arg(explanation_of(cause).name.toHtmlEscaped());
     for (const NamedWaterfall& one : named) {
       html += QStringLiteral("<td align=right>%1&nbsp;</td>")
@@ -250,6 +252,12 @@ void WhyView::show_infeasible(const PlanRow& row) {
   const QString reason = QString::fromStdString(row.infeasible->detail);
   say_nothing(
       tr("<b>%1</b> can't run: %2.").arg(QString::fromStdString(row.text).toHtmlEscaped(), reason.toHtmlEscaped()));
+  if (row.unfit_as_program) {  // a formula's advice may not fit as a program either
+    waterfall_->set_empty_text(tr("A plan that can't run has no step to take apart."));
+    summary_->setText(summary_->text() + QStringLiteral("<br>") +
+                      tr("By formula it fits; the program, which is what runs, needs more. Take another plan."));
+    return;
+  }
   waterfall_->set_empty_text(tr("A plan that can't run has no step to take apart.\nMemory shows what it lacks."));
   const auto problem = session().analysis().problem();
   if (row.infeasible->reason != InfeasibleReason::kMemory || !problem || !problem->machine) {
@@ -288,6 +296,8 @@ void WhyView::explain(int id) {
   if (shown_.empty() || !problem) {
     return;
   }
+  const bool gone = (id == kRestId && small_parts_.empty()) || (id == kRestDifferenceId && small_differences_.empty());
+  id = gone ? -1 : id;  // each has its own row by now
   explained_ = id;
   waterfall_->set_selected(id);
   difference_->set_selected(id);
@@ -296,7 +306,11 @@ void WhyView::explain(int id) {
     return;
   }
   if (id == kRestId) {
-    explain_rest();
+    explain_rest(tr("Smaller parts"), small_parts_);
+    return;
+  }
+  if (id == kRestDifferenceId) {
+    explain_rest(tr("Smaller differences"), small_differences_);
     return;
   }
   if (id == kWholeId) {

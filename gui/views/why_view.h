@@ -47,7 +47,7 @@ class WhyView : public RefreshingView {
   void show_infeasible(const PlanRow& row);
   void show_waterfalls();
   void say_nothing(const QString& why);
-  void explain_rest();
+  void explain_rest(const QString& title, const std::vector<simulator::WaterfallCause>& gathered);
 
   QLabel* summary_;
   BarRows* waterfall_;
@@ -59,6 +59,8 @@ class WhyView : public RefreshingView {
   QTextBrowser* explanation_;
   ValueTable table_;
   std::vector<Shown> shown_;
+  std::vector<simulator::WaterfallCause> small_parts_;        // that share a row of the waterfall
+  std::vector<simulator::WaterfallCause> small_differences_;  // ... of the differences
   int explained_ = -1;
   std::string advised_;  // layout that advice_ is of
   std::optional<std::optional<simulator::FittingChange>> advice_;

@@ -31,7 +31,7 @@ std::vector<std::int64_t> usual_scales(const JobCase& of) {
   return ranks;
 }
 
-ScaleAnswer at_scale(const JobCase& of, std::int64_t ranks, Seconds mttf) {
+ScaleAnswer at_scale(const JobCase& of, std::int64_t ranks, const JobModel& own, Seconds mttf) {
   ScaleAnswer scale;
   scale.ranks = ranks;
   scale.mttf = mttf * (static_cast<double>(of.plan.layout.ranks()) / static_cast<double>(ranks));
@@ -41,6 +41,8 @@ ScaleAnswer at_scale(const JobCase& of, std::int64_t ranks, Seconds mttf) {
     scale.mttf = there.mttf;
     scale.goodput = there.goodput;
   }
+  scale.low = scale.mttf / own.fleet_factor.high;
+  scale.high = scale.mttf / own.fleet_factor.low;
   return scale;
 }
 
@@ -66,7 +68,7 @@ ReliabilityStudy study_reliability(const JobCase& of, const StudyRequest& reques
       return study;
     }
     say(std::to_string(ranks) + " ranks");
-    study.scales.push_back(at_scale(of, ranks, study.reliability.mttf));
+    study.scales.push_back(at_scale(of, ranks, job, study.reliability.mttf));
   }
   if (request.runs == 0 || stop.stop_requested()) {
     return study;

@@ -19,6 +19,8 @@ namespace trainyard::simulator {
 struct ScaleAnswer {
   std::int64_t ranks = 0;
   Seconds mttf;
+  Seconds low;  // how far fleets lie apart; both the mean where it was said by hand
+  Seconds high;
   std::optional<Seconds> interval;
   std::optional<double> goodput;
 };
@@ -29,8 +31,9 @@ std::vector<IntervalPoint> intervals_around(const JobModel& job, Seconds interva
 // The numbers of ranks that people ask about, and the job's own; on CPUs none.
 std::vector<std::int64_t> usual_scales(const JobCase& of);
 
-// One scale. mttf: the job's own, which goes with 1/ranks where the layout can't be had there.
-ScaleAnswer at_scale(const JobCase& of, std::int64_t ranks, Seconds mttf);
+// One scale. own, mttf: the job at its own ranks, whose mean time goes with 1/ranks where the layout can't be had
+// there.
+ScaleAnswer at_scale(const JobCase& of, std::int64_t ranks, const JobModel& own, Seconds mttf);
 
 struct StudyRequest {
   std::int64_t runs = 200;  // of the Monte Carlo; 0: none

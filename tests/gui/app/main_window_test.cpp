@@ -7,6 +7,7 @@
 #include <QAccessible>
 #include <QApplication>
 #include <QComboBox>
+#include <QDir>
 #include <QDockWidget>
 #include <QDropEvent>
 #include <QElapsedTimer>
@@ -15,6 +16,7 @@
 #include <QLineEdit>
 #include <QMimeData>
 #include <QSettings>
+#include <QStandardPaths>
 #include <QSvgRenderer>
 #include <QTableView>
 #include <QTest>
@@ -22,6 +24,7 @@
 
 #include "core/document/read_file.h"
 #include "gui/app/command_palette.h"
+#include "gui/app/start_page.h"
 #include "gui/app/view_frame.h"
 #include "gui/paint/theme.h"
 #include "gui/session/examples.h"
@@ -204,6 +207,31 @@ TEST_F(Window, AFullDiskIsSaidAndLeavesNoPartOfAFile) {
   };
   too_full(MainWindow::ExportKind::kSvg, "runs.svg");
   too_full(MainWindow::ExportKind::kPng, "runs.png");
+}
+
+// A crash's copy is the last one until this process has its own: a folder in the place of its file keeps it from that.
+TEST_F(Window, WhatACrashLeftStaysUntilItIsAutosavedAnew) {
+  const QString folder = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + "/autosave";
+  const QString left = folder + "/autosave-99999999.study.json";
+  const QString own = QStringLiteral("%1/autosave-%2.study.json").arg(folder).arg(QCoreApplication::applicationPid());
+  auto* page = window_.findChild<StartPage*>();
+  ASSERT_NE(page, nullptr);
+  for (const bool full : {true, false}) {
+    ASSERT_TRUE(QDir().mkpath(folder));
+    Study study = example_studies(2).at(1).study;
+    write_study(study, left.toStdString());
+    window_.session().document().undo_stack().setClean();
+    window_.session().document().remove_autosave();
+    ASSERT_TRUE(!full || QDir().mkpath(own + "/in-the-way"));
+    Q_EMIT page->restore_chosen(left);
+    EXPECT_EQ(window_.session().document().study(), study);
+    EXPECT_EQ(QFileInfo::exists(left), full);
+    QDir(own).removeRecursively();
+    window_.session().document().undo_stack().clear();
+    window_.session().document().undo_stack().setClean();
+    window_.show_start();
+  }
+  EXPECT_FALSE(QFileInfo::exists(left));
 }
 
 TEST_F(Window, GoingToADockByKeyPutsTheKeysThere) {

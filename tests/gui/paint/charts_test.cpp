@@ -223,38 +223,46 @@ void drag(QWidget& widget, const std::vector<QPoint>& places, Qt::KeyboardModifi
   QTest::mouseRelease(&widget, Qt::LeftButton, keys, places.back());
 }
 
-// Where the chart draws the point, as the pointer would find it.
-QPoint place_of(const ScatterChart& chart, int point) {
-  for (int x = 0; x < chart.width(); ++x) {
-    for (int y = 0; y < chart.height(); ++y) {
-      if (chart.point_at(QPointF(x, y)) == point) {
-        return {x, y};
+// A hundred points in rows of ten, drawn.
+class PointsInASquare : public ::testing::Test {
+ protected:
+  PointsInASquare() {
+    chart_.set_plot(square_of_points());
+    chart_.resize(500, 400);
+    chart_.grab();
+  }
+
+  // Where the chart draws the point, as the pointer would find it.
+  QPoint place_of(int point) const {
+    for (int x = 0; x < chart_.width(); ++x) {
+      for (int y = 0; y < chart_.height(); ++y) {
+        if (chart_.point_at(QPointF(x, y)) == point) {
+          return {x, y};
+        }
       }
     }
+    ADD_FAILURE() << "point " << point << " isn't drawn";
+    return {};
   }
-  return {};
-}
+
+  ScatterChart chart_{QStringLiteral("scatter")};
+};
 
 // A triangle around points 11, 12 and 21 of the ten by ten leaves out 22, which the rectangle around it has.
-TEST(ScatterChart, ADragIsALassoThatKeepsWhatItEnclosesAndNoCornerOfItsBox) {
-  ScatterChart chart(QStringLiteral("scatter"));
-  chart.set_plot(square_of_points());
-  chart.resize(500, 400);
-  chart.grab();
-  QSignalSpy lassoed(&chart, &ScatterChart::lassoed);
-  const QPoint low = place_of(chart, 11);
-  const QPoint right = place_of(chart, 12);
-  const QPoint up = place_of(chart, 21);
-  ASSERT_FALSE(low.isNull() || right.isNull() || up.isNull());
+TEST_F(PointsInASquare, ADragIsALassoThatKeepsWhatItEnclosesAndNoCornerOfItsBox) {
+  QSignalSpy lassoed(&chart_, &ScatterChart::lassoed);
+  const QPoint low = place_of(11);
+  const QPoint right = place_of(12);
+  const QPoint up = place_of(21);
   const QPoint across = right - low;
   const QPoint upwards = up - low;
-  drag(chart, {low - across / 2 - upwards / 2, low + across * 2 - upwards / 2, low - across / 2 + upwards * 2});
+  drag(chart_, {low - across / 2 - upwards / 2, low + across * 2 - upwards / 2, low - across / 2 + upwards * 2});
   ASSERT_EQ(lassoed.size(), 1);
   const auto corners = lassoed[0][0].value<QPolygonF>();
   ASSERT_GE(corners.size(), 3);
   std::vector<int> inside;
-  for (std::size_t i = 0; i < chart.plot().points.size(); ++i) {
-    const ScatterPoint& point = chart.plot().points[i];
+  for (std::size_t i = 0; i < chart_.plot().points.size(); ++i) {
+    const ScatterPoint& point = chart_.plot().points[i];
     if (corners.containsPoint({point.x, point.y}, Qt::OddEvenFill)) {
       inside.push_back(static_cast<int>(i));
     }
@@ -262,31 +270,22 @@ TEST(ScatterChart, ADragIsALassoThatKeepsWhatItEnclosesAndNoCornerOfItsBox) {
   EXPECT_EQ(inside, (std::vector<int>{11, 12, 21}));
 }
 
-TEST(ScatterChart, ALassoAroundNothingSaysNothing) {
-  ScatterChart chart(QStringLiteral("scatter"));
-  chart.set_plot(square_of_points());
-  chart.resize(500, 400);
-  chart.grab();
-  QSignalSpy lassoed(&chart, &ScatterChart::lassoed);
-  const QPoint low = place_of(chart, 11);
-  const QPoint between = low + (place_of(chart, 22) - low) / 2;
-  drag(chart, {between - QPoint(5, 5), between + QPoint(5, -5), between + QPoint(5, 5), between - QPoint(5, -5)});
+TEST_F(PointsInASquare, ALassoAroundNothingSaysNothing) {
+  QSignalSpy lassoed(&chart_, &ScatterChart::lassoed);
+  const QPoint low = place_of(11);
+  const QPoint between = low + (place_of(22) - low) / 2;
+  drag(chart_, {between - QPoint(5, 5), between + QPoint(5, -5), between + QPoint(5, 5), between - QPoint(5, -5)});
   EXPECT_TRUE(lassoed.empty());
 }
 
-TEST(ScatterChart, AClickSelectsTheNearestPointAndAShiftDragBrushesARectangle) {
-  ScatterChart chart(QStringLiteral("scatter"));
-  chart.set_plot(square_of_points());
-  chart.resize(500, 400);
-  chart.grab();
-  QSignalSpy activated(&chart, &Chart::activated);
-  QSignalSpy brushed(&chart, &ScatterChart::brushed);
-  const QPoint place = place_of(chart, 44);
-  ASSERT_FALSE(place.isNull());
-  QTest::mouseClick(&chart, Qt::LeftButton, Qt::NoModifier, place);
+TEST_F(PointsInASquare, AClickSelectsTheNearestPointAndAShiftDragBrushesARectangle) {
+  QSignalSpy activated(&chart_, &Chart::activated);
+  QSignalSpy brushed(&chart_, &ScatterChart::brushed);
+  const QPoint place = place_of(44);
+  QTest::mouseClick(&chart_, Qt::LeftButton, Qt::NoModifier, place);
   ASSERT_EQ(activated.size(), 1);
   EXPECT_EQ(activated[0][0].toInt(), 44);
-  drag(chart, {place - QPoint(20, 20), place + QPoint(20, 20)}, Qt::ShiftModifier);
+  drag(chart_, {place - QPoint(20, 20), place + QPoint(20, 20)}, Qt::ShiftModifier);
   ASSERT_EQ(brushed.size(), 1);
   EXPECT_LE(brushed[0][0].toDouble(), 4.5);
   EXPECT_GE(brushed[0][1].toDouble(), 4.5);

@@ -8,12 +8,15 @@
 #include <algorithm>
 #include <set>
 
+#include "core/plan/device_profile.h"
+#include "core/plan/shipped.h"
 #include "gui/models/plans_model.h"
 #include "gui/session/problem.h"
 #include "gui/session/session.h"
 #include "simulator/planner/planner.h"
 #include "simulator/planner/program_fit.h"
 #include "tests/gui/support.h"
+#include "tests/simulator/support/profiles.h"
 
 namespace trainyard::gui {
 namespace {
@@ -68,12 +71,11 @@ TEST(Search, FindsPlansAndKeepsTheTableInStep) {
 
 // Memory is priced by a formula. What runs, and what the timeline shows, is the program: the best plan fits as that.
 TEST(Search, TheBestPlanFitsAsAProgram) {
-  Study study;
+  Study study = small_study();
   study.model = "llama-3-70b";
   study.machine = "superpod-h100:su=5";
   study.ranks = 1024;
   study.global_batch = 512;
-  study.failures.clear();
   Session session;
   session.document().replace(study, {});
   ASSERT_TRUE(searched(session));
@@ -88,6 +90,17 @@ TEST(Search, TheBestPlanFitsAsAProgram) {
   const simulator::ProgramFit fit =
       simulator::program_fit(simulator::make_plan(request, problem->profile, best.layout), problem->profile);
   EXPECT_FALSE(fit.lacks) << fit.lacks->detail;
+  // Faster ones by formula, which fit by it too, are set aside with what their programs need; and are not counted as
+  // fitting. The search keeps 400, of which some may be twice: on the front and among the best.
+  const std::vector<PlanRow>& plans = session.results().plans();
+  const auto aside = std::find_if(plans.begin(), plans.end(), [](const PlanRow& row) { return row.unfit_as_program; });
+  ASSERT_NE(aside, plans.end());
+  ASSERT_TRUE(aside->infeasible && aside->ranked);
+  EXPECT_LE(aside->ranked->memory.total, aside->available);
+  EXPECT_GT(aside->memory, aside->available);
+  EXPECT_LT(aside->ranked->step.step_time, best.step_time);
+  const SearchSummary& summary = session.results().summary();
+  EXPECT_GT(summary.feasible, 0);
 }
 
 TEST(Search, SaysWhatIsWrongAtTheField) {
@@ -152,6 +165,49 @@ TEST(Search, AsksToMeasureThisMachineFirst) {
   EXPECT_TRUE(wait_for([&] { return session.search().unmeasured(); }));
   EXPECT_TRUE(session.search().errors().empty());
   EXPECT_FALSE(session.search().running());  // not by itself: it takes the whole machine for a while
+}
+
+// A study begins with a fleet's failures; changed to this machine they'd be answers about another one.
+TEST(Problem, OfThisMachineNoPublishedFailuresAreTaken) {
+  const TestFolder folder;
+  Study study;
+  study.model = "llama-3-8b";
+  study.machine = kThisMachine;
+  study.profile = folder.path("here.profile.json");
+  write_device_profile(simulator::small_machine(), study.profile);
+  ASSERT_FALSE(study.failures.empty());
+  const OpenedProblem opened = open_problem(study);
+  ASSERT_TRUE(opened.problem) << (opened.errors.empty() ? "" : opened.errors.front().problem);
+  EXPECT_FALSE(opened.problem->failures);
+  // Once a time is said, processes die so often and nothing else fails.
+  study.mean_time_between_failures = "1 h";
+  const auto said = open_problem(study).problem;
+  ASSERT_TRUE(said && said->failures);
+  EXPECT_EQ(said->failures->name, simulator::open_failure_profile("none").name);
+  // A name that stands for nothing is still wrong, and a file of one's own counts.
+  study.failures = "lama3-h100";
+  EXPECT_FALSE(open_problem(study).errors.empty());
+  study.mean_time_between_failures.clear();
+  const auto shipped = shipped_failures();
+  const auto fleet = std::find_if(shipped.begin(), shipped.end(),
+                                  [](const ShippedFile& file) { return file.name == Study().failures; });
+  ASSERT_NE(fleet, shipped.end());
+  study.failures = folder.write("own.json", std::string(fleet->text));
+  ASSERT_TRUE(open_problem(study).problem);
+  EXPECT_TRUE(open_problem(study).problem->failures);
+}
+
+// What a person has brushed is of the plans they saw.
+TEST(Session, FiltersEndWithTheirStudy) {
+  Session session;
+  session.results().set_filter({PlanColumn::kTensor, 2.0, 2.0});
+  LassoFilter lasso;
+  lasso.corners << QPointF(0.0, 0.0) << QPointF(1.0, 0.0) << QPointF(0.0, 1.0);
+  session.results().set_lasso(lasso);
+  session.document().edit(Field::kRanks, "change Ranks", [](Study& study) { study.ranks = 8; });
+  EXPECT_TRUE(session.results().lasso());
+  session.document().replace(small_study(), {});
+  EXPECT_FALSE(session.results().filtered());
 }
 
 TEST(Session, TheSelectionFollowsItsPlanWhenPlansChange) {

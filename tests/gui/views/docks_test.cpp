@@ -5,10 +5,13 @@
 #include <QCoreApplication>
 #include <QElapsedTimer>
 #include <QRegularExpression>
+#include <QTabBar>
 #include <QTemporaryDir>
+#include <QTest>
 #include <cmath>
 #include <filesystem>
 #include <numeric>
+#include <set>
 
 #include <QPushButton>
 
@@ -17,6 +20,7 @@
 #include "gui/views/explore_plots.h"
 #include "gui/views/explore_view.h"
 #include "gui/views/memory_view.h"
+#include "gui/views/reliability_plots.h"
 #include "gui/views/reliability_view.h"
 #include "gui/views/term_explanations.h"
 #include "gui/views/why_view.h"
@@ -141,6 +145,30 @@ TEST_F(Docks, APlanThatLacksMemoryIsDrawnOverTheCapacityWithTheAmount) {
   ASSERT_TRUE(wait_until([&] { return !session_.jobs().busy(); }));
   why.refresh_now();
   EXPECT_TRUE(why.summary().contains(QStringLiteral("fit"))) << why.summary().toStdString();
+}
+
+// By formula the plan fits, so that its bars and a formula's advice say nothing against it: what its program lacks is
+// said by both docks.
+TEST_F(Docks, APlanThatLacksMemoryOnlyAsAProgramSaysSoEverywhere) {
+  std::vector<PlanRow> plans = session_.results().plans();
+  PlanRow& row = plans.front();
+  row.infeasible = Infeasible{InfeasibleReason::kMemory, "stage 1 (rank 4) needs 91.2 GiB of 80.0 GiB", {}, {}};
+  row.unfit_as_program = true;
+  const SearchSummary summary = session_.results().summary();
+  session_.results().replace(std::move(plans), summary);
+  session_.selection().select_plan(0);
+  MemoryView memory(session_);
+  const QString detail = QStringLiteral("needs 91.2 GiB of 80.0 GiB");
+  EXPECT_TRUE(memory.summary().contains(detail)) << memory.summary().toStdString();
+  EXPECT_TRUE(memory.summary().contains(QStringLiteral("The bars are the formula's")))
+      << memory.summary().toStdString();
+  memory.show_over_step();
+  memory.refresh_now();
+  EXPECT_TRUE(memory.over_step().empty_text().contains(detail)) << memory.over_step().empty_text().toStdString();
+  WhyView why(session_);
+  EXPECT_TRUE(why.summary().contains(detail)) << why.summary().toStdString();
+  EXPECT_TRUE(why.summary().contains(QStringLiteral("Take another plan"))) << why.summary().toStdString();
+  EXPECT_FALSE(session_.jobs().busy());  // no advice is looked for
 }
 
 // Each stage's bars add up to its total, and the fullest is what the search found.
@@ -271,6 +299,69 @@ TEST_F(Docks, ALowWhyDockShowsTheWholeWaterfallWithTheSmallPartsInOneRow) {
   view.explain(kRestId);
   EXPECT_TRUE(view.explanation().contains(QStringLiteral("Smaller parts")));
   EXPECT_GT(view.table()->rowCount(), static_cast<int>(rows.size()));
+}
+
+// The row of small differences gathers its own causes, which needn't be those of the waterfall's.
+TEST_F(Docks, AClickOnTheSmallerDifferencesNamesTheirCauses) {
+  session_.selection().select_plan(0);
+  session_.selection().compare(0, 3);
+  WhyView view(session_);
+  view.resize(900, 260);
+  view.show();
+  auto* tabs = view.findChild<QTabBar*>();
+  ASSERT_NE(tabs, nullptr);
+  tabs->setCurrentIndex(1);
+  const auto rest = [&] {
+    const std::vector<BarRow>& rows = view.difference().rows();
+    return std::find_if(rows.begin(), rows.end(),
+                        [](const BarRow& row) { return row.name.contains(QStringLiteral("smaller differences")); });
+  };
+  ASSERT_TRUE(wait_until([&] { return rest() != view.difference().rows().end(); }));
+  const std::ptrdiff_t place = rest() - view.difference().rows().begin();
+  auto* chart = const_cast<BarRows*>(&view.difference());
+  chart->grab();
+  ASSERT_EQ(chart->spots().size(), chart->rows().size());
+  QTest::mouseClick(chart, Qt::LeftButton, Qt::NoModifier,
+                    chart->spots()[static_cast<std::size_t>(place)].area.center().toPoint());
+  const QString said = view.explanation();
+  EXPECT_TRUE(said.contains(QStringLiteral("Smaller differences"))) << said.toStdString();
+  const auto ids_on = [&] {
+    std::set<int> ids;
+    for (const BarRow& row : view.difference().rows()) {
+      ids.insert(row.lines.front().front().id);
+    }
+    return ids;
+  };
+  const std::set<int> shown = ids_on();
+  int gathered = 0;
+  for (int i = 0; i < simulator::kStepLosses; ++i) {
+    const simulator::WaterfallCause cause = static_cast<simulator::StepLoss>(i);
+    if (said.contains(explanation_of(cause).name)) {
+      EXPECT_FALSE(shown.contains(id_of(cause))) << explanation_of(cause).name.toStdString();
+      ++gathered;
+    }
+  }
+  EXPECT_GT(gathered, 0);
+}
+
+// A mean time said by hand is of this job: no fleets to lie apart. A profile's is a band.
+TEST_F(Docks, TheBandOfFleetsIsThePublishedProfilesAlone) {
+  Study study = small_study();
+  const PlanRow& row = session_.results().plans().front();
+  simulator::StudyRequest quick;
+  quick.runs = 0;
+  for (const bool said : {false, true}) {
+    study.mean_time_between_failures = said ? "1 h" : "";
+    const auto of = job_case(*open_problem(study).problem, row);
+    ASSERT_TRUE(of);
+    const LinePlot plot = scale_plot(simulator::study_reliability(*of, quick), study.ranks, light_theme());
+    ASSERT_FALSE(plot.lines.empty());
+    for (const LinePoint& point : plot.lines.front().points) {
+      EXPECT_EQ(point.low == point.high, said);
+      EXPECT_LE(point.low, point.y);
+      EXPECT_GE(point.high, point.y);
+    }
+  }
 }
 
 TEST_F(Docks, ReliabilityShowsTheSimulatorsNumbers) {

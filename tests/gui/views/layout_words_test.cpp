@@ -43,6 +43,19 @@ TEST(LayoutWords, ASchedulesNameIsNotMissed) {
             QStringLiteral("pp2 gpipe mbs1"));
 }
 
+// Another value of the same is no lack; a value that the other alone has is one.
+TEST(LayoutWords, AWordWithAValueBehindADashIsMissedOnlyWhereThereIsNoOtherValue) {
+  const auto told = [](const char* own, const char* other) {
+    return text_of(layout_words(QString::fromUtf8(own), QString::fromUtf8(other)));
+  };
+  EXPECT_EQ(told("dp2 recompute-full", "dp2 recompute-selective"), QStringLiteral("dp2 recompute-full"));
+  EXPECT_EQ(told("dp2", "dp2 recompute-selective"), QStringLiteral("dp2 no recompute"));
+  EXPECT_EQ(told("cp2 cp-ulysses", "cp2 cp-all-gather"), QStringLiteral("cp2 cp-ulysses"));
+  EXPECT_EQ(told("cp2", "cp2 cp-ulysses"), QStringLiteral("cp2 no cp-ulysses"));
+  EXPECT_EQ(told("pp2 layers-2,3", "pp2 layers-3,2"), QStringLiteral("pp2 layers-2,3"));
+  EXPECT_EQ(told("pp2", "pp2 layers-3,2"), QStringLiteral("pp2 even layers"));
+}
+
 TEST(LayoutWords, OfItselfOrOfNoneAreAllShared) {
   for (const QString& other : {kBest, QString()}) {
     for (const LayoutWord& word : layout_words(kBest, other)) {
