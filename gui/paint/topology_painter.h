@@ -12,8 +12,9 @@
 
 #include <QColor>
 #include <QFont>
+#include <QPointF>
+#include <QRectF>
 #include <QSize>
-#include <QString>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -33,6 +34,7 @@ namespace trainyard::gui {
 struct LinkValues {
   std::vector<float> busy;  // by link
   float of(LinkId link) const { return link.at() < busy.size() ? busy[link.at()] : 0.0F; }
+  double fullest(const std::vector<LinkId>& links) const;
   bool known() const { return !busy.empty(); }
 };
 
@@ -64,15 +66,17 @@ struct TopologyFrame {
   Theme theme;
   QFont font;
   bool to_file = false;
+
+  // From the plane to device coordinates.
+  QRectF pixels(const QRectF& rect) const;
+  QPointF pixel(QPointF point) const;
+  QRectF window() const;
+  QColor load_colour(double busy) const;
 };
 
 void paint_topology(QPainter& painter, const TopologyFrame& frame);
 
 // Width of a line by load: a cue beside its colour.
 double load_width(double busy);
-
-// "pod 3", "spine", counts: what a tooltip says of a device or a GPU.
-QString device_text(const Cluster& cluster, VertexId device);
-QString link_text(const Cluster& cluster, LinkId link, const LinkValues& links);
 
 }  // namespace trainyard::gui

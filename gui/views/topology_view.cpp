@@ -16,6 +16,7 @@
 #include "core/units/format_quantity.h"
 #include "core/units/parse_quantity.h"
 #include "gui/paint/chart_export.h"
+#include "gui/paint/topology_text.h"
 
 namespace trainyard::gui {
 

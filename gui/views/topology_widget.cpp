@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "gui/paint/frame_clock.h"
+#include "gui/paint/topology_text.h"
 
 namespace trainyard::gui {
 
