@@ -234,7 +234,7 @@ bool MainWindow::shows_start() const { return !centralWidget()->isHidden(); }
 QString MainWindow::message() const { return bar_->text(); }
 
 bool MainWindow::open_study(const Study& study) {
-  if (!may_replace() || !may_end_runs()) {
+  if (!may_replace() || !may_drop_runs()) {
     return false;
   }
   if (shows_start()) {
@@ -267,7 +267,7 @@ void MainWindow::open_file(const QString& file) {
   try {
     const FileKind kind = kind_of_file(file.toStdString());
     const bool study = kind == FileKind::kStudy;
-    if (study && (!may_replace() || !may_end_runs())) {
+    if (study && (!may_replace() || !may_drop_runs())) {
       return;
     }
     const bool begins = shows_start();
@@ -309,16 +309,33 @@ void MainWindow::open_runs() {
   }
 }
 
-bool MainWindow::may_end_runs() {
-  if (!session_.runs().any_running()) {
+// Left at work, a run is found by its folder, which the study names: where that isn't saved, a person needs to know.
+bool MainWindow::may_drop_runs() {
+  RunList& runs = session_.runs();
+  if (!runs.any_running()) {
     return true;
   }
-  QMessageBox box(QMessageBox::Question, tr("Trainyard"),
-                  tr("A run is at work, and this ends it. Its folder keeps what it has so far."), QMessageBox::Cancel,
-                  this);
-  const QPushButton* end = box.addButton(tr("End the run"), QMessageBox::AcceptRole);
+  const StudyDocument& document = session_.document();
+  const bool kept = !document.file().isEmpty() && !document.modified();
+  QMessageBox box(QMessageBox::Question, tr("Trainyard"), tr("A run is at work."), QMessageBox::Cancel, this);
+  QString said = tr("End it, and its folder keeps what it has so far. Or leave it at work: ");
+  said += kept ? tr("the study follows it again when it is next opened.")
+               : tr("the study isn't saved with it, so open its folder to follow it again:");
+  if (!kept) {
+    for (const Run& run : runs.runs()) {
+      if (run.state == RunState::kStarting || run.state == RunState::kRunning) {
+        said += QLatin1Char('\n') + run.folder;
+      }
+    }
+  }
+  box.setInformativeText(said);
+  const QPushButton* end = box.addButton(tr("End the run"), QMessageBox::DestructiveRole);
+  const QPushButton* leave = box.addButton(tr("Leave it at work"), QMessageBox::AcceptRole);
   box.exec();
-  return box.clickedButton() == end;
+  if (box.clickedButton() == leave) {
+    runs.leave();
+  }
+  return box.clickedButton() == leave || box.clickedButton() == end;
 }
 
 bool MainWindow::may_replace() {
@@ -350,7 +367,7 @@ void MainWindow::dropEvent(QDropEvent* event) {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-  if (!may_replace() || !may_end_runs()) {
+  if (!may_replace() || !may_drop_runs()) {
     event->ignore();
     return;
   }

@@ -75,7 +75,7 @@ class MainWindow : public QMainWindow {
   void ask_open();
   bool save_as();
   bool may_replace();    // asks where there are changes
-  bool may_end_runs();   // asks where one is at work
+  bool may_drop_runs();  // asks where one is at work: ends it, or leaves it
   bool may_overwrite();  // asks where somebody else has written the study's file
   void ask_export(ExportKind kind);
   void ask_save_plan();

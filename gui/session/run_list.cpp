@@ -1,11 +1,11 @@
 #include "gui/session/run_list.h"
 
-#include <signal.h>
-
 #include <QCoreApplication>
 #include <QDir>
+#include <QFile>
 #include <QFileInfo>
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "core/error.h"
@@ -17,9 +17,12 @@ namespace trainyard::gui {
 namespace {
 
 constexpr int kPollMilliseconds = 200;
-constexpr int kEndMilliseconds = 3000;  // a run that is told to end has so long
+constexpr auto kPatience = std::chrono::seconds(6);  // of a run that is told to end: its launcher gives ranks 5 s
 
 executor::RunFiles files_of(const Run& run) { return {run.folder.toStdString()}; }
+
+// The folder itself must be new when `run` starts.
+std::filesystem::path plan_beside(const QString& folder) { return folder.toStdString() + ".plan.json"; }
 
 std::shared_ptr<const Trace> trace_of(const Run& run) {
   const std::filesystem::path file = files_of(run).trace();
@@ -28,6 +31,38 @@ std::shared_ptr<const Trace> trace_of(const Run& run) {
     return nullptr;
   }
   return std::make_shared<const Trace>(read_trace(file));
+}
+
+// In its folder once it has begun; beside it before.
+void read_plan_of(Run& run) {
+  for (const std::filesystem::path& file : {files_of(run).plan(), plan_beside(run.folder)}) {
+    if (std::error_code ignored; std::filesystem::exists(file, ignored)) {
+      run.plan = read_plan(file);
+      run.layout = layout_text(run.plan->layout);
+      return;
+    }
+  }
+}
+
+// The end of what it said, which says why it ended.
+QString last_words(const QString& folder) {
+  QFile log(run_log(folder));
+  if (!log.open(QIODevice::ReadOnly)) {
+    return {};
+  }
+  constexpr int kShown = 6;
+  const QStringList lines = QString::fromUtf8(log.readAll()).trimmed().split(QLatin1Char('\n'));
+  return lines.mid(std::max<qsizetype>(0, lines.size() - kShown)).join(QLatin1Char('\n'));
+}
+
+// By its record, as the process may be nobody's child. interrupted: from here.
+RunState end_state(const RunRecord& record, bool interrupted) {
+  if (record.complete) {
+    const bool diverged = std::ranges::any_of(record.steps, [](const auto& step) { return !std::isfinite(step.loss); });
+    return diverged ? RunState::kFailed : RunState::kDone;
+  }
+  // A failure is some rank's, an interruption nobody's.
+  return interrupted || (record.failure && !record.failure->rank) ? RunState::kStopped : RunState::kFailed;
 }
 
 }  // namespace
@@ -72,20 +107,7 @@ RunList::RunList(QObject* parent) : QObject(parent) {
   connect(&poll_, &QTimer::timeout, this, &RunList::poll);
 }
 
-RunList::~RunList() {
-  for (const std::unique_ptr<QProcess>& process : processes_) {
-    if (process && process->state() != QProcess::NotRunning) {
-      process->disconnect(this);
-      process->terminate();
-    }
-  }
-  for (const std::unique_ptr<QProcess>& process : processes_) {
-    if (process && process->state() != QProcess::NotRunning && !process->waitForFinished(kEndMilliseconds)) {
-      process->kill();
-      process->waitForFinished(kEndMilliseconds);
-    }
-  }
-}
+RunList::~RunList() { clear(); }
 
 QString RunList::executable() {
   const QString given = qEnvironmentVariable("TRAINYARD");
@@ -116,18 +138,13 @@ int RunList::start(const Start& start) {
   if (failure) {
     throw Error("can't make the folder: " + failure.message(), folder.parent_path().string(), "choose another");
   }
-  // Beside the run's folder, which must be new when `run` starts.
-  const std::filesystem::path plan_file = folder.string() + ".plan.json";
+  const std::filesystem::path plan_file = plan_beside(start.folder);
   write_plan(start.plan, plan_file);
   Run run;
   run.folder = start.folder;
   run.plan = start.plan;
   run.layout = layout_text(start.plan.layout);
   run.steps = std::min(start.steps, start.plan.training.steps);
-  runs_.push_back(std::move(run));
-  const int index = static_cast<int>(runs_.size()) - 1;
-
-  auto process = std::make_unique<QProcess>();
   QStringList arguments = {QStringLiteral("run"),      QString::fromStdString(plan_file.string()),
                            QStringLiteral("--data"),   start.data,
                            QStringLiteral("--output"), start.folder,
@@ -135,27 +152,10 @@ int RunList::start(const Start& start) {
   if (!start.profile.isEmpty()) {
     arguments << QStringLiteral("--profile") << start.profile;
   }
-  QProcess* raw = process.get();
-  raw->setStandardOutputFile(QProcess::nullDevice());
-  const auto place = [this, raw] {
-    const auto found = std::find_if(processes_.begin(), processes_.end(),
-                                    [raw](const std::unique_ptr<QProcess>& held) { return held.get() == raw; });
-    return static_cast<int>(found - processes_.begin());
-  };
-  connect(raw, &QProcess::finished, this, [this, place](int code, QProcess::ExitStatus status) {
-    ended(place(), code, status == QProcess::CrashExit);
-  });
-  connect(raw, &QProcess::errorOccurred, this, [this, place](QProcess::ProcessError error) {
-    if (error == QProcess::FailedToStart) {
-      Run& failed = runs_[static_cast<std::size_t>(place())];
-      failed.state = RunState::kFailed;
-      failed.message = tr("%1 can't be started; set $TRAINYARD to the command").arg(executable());
-      Q_EMIT run_changed(place());
-    }
-  });
-  processes_.push_back(std::move(process));
+  processes_.emplace_back(RunProcess::start(executable(), arguments, start.folder, run.steps));
+  runs_.push_back(std::move(run));
+  const int index = static_cast<int>(runs_.size()) - 1;
   Q_EMIT run_added(index);
-  raw->start(executable(), arguments);
   poll_.start();
   return index;
 }
@@ -166,45 +166,51 @@ int RunList::open(const QString& folder_or_file) {
   run.folder = info.isDir() ? info.absoluteFilePath() : info.absolutePath();
   const std::filesystem::path record =
       info.isDir() ? files_of(run).record() : std::filesystem::path(info.absoluteFilePath().toStdString());
-  run.record = read_run_record(record);
-  std::error_code ignored;
-  if (std::filesystem::exists(files_of(run).plan(), ignored)) {
-    run.plan = read_plan(files_of(run).plan());
-    run.layout = layout_text(run.plan->layout);
-  }
-  run.trace = trace_of(run);
-  run.steps = static_cast<std::int64_t>(run.record.steps.size());
-  run.state = RunState::kOpened;
-  if (run.record.failure) {
-    run.message = QString::fromStdString(run.record.failure->cause);
+  std::optional<RunProcess> process = RunProcess::find(run.folder);
+  read_plan_of(run);
+  if (process) {  // the record is read as it grows
+    run.steps = process->steps();
+  } else if (std::error_code ignored;
+             !std::filesystem::exists(record, ignored) && QFileInfo::exists(run_log(run.folder))) {
+    run.state = RunState::kFailed;  // before it began
+    run.message = last_words(run.folder);
+  } else {
+    run.record = read_run_record(record);
+    run.trace = trace_of(run);
+    run.steps = static_cast<std::int64_t>(run.record.steps.size());
+    run.state = RunState::kOpened;
+    if (run.record.failure) {
+      run.message = QString::fromStdString(run.record.failure->cause);
+    }
   }
   runs_.push_back(std::move(run));
-  processes_.push_back(nullptr);
+  processes_.push_back(std::move(process));
   const int index = static_cast<int>(runs_.size()) - 1;
   Q_EMIT run_added(index);
+  poll();
   return index;
 }
 
 void RunList::stop(int index) {
-  QProcess* process = processes_.at(static_cast<std::size_t>(index)).get();
-  if (process != nullptr && process->state() != QProcess::NotRunning) {
-    ::kill(static_cast<pid_t>(process->processId()), SIGINT);  // as Ctrl+C: the launcher ends its ranks
+  if (std::optional<RunProcess>& process = processes_.at(static_cast<std::size_t>(index))) {
+    process->interrupt();
   }
 }
 
 void RunList::close(int index) {
-  stop(index);
-  if (QProcess* process = processes_.at(static_cast<std::size_t>(index)).get();
-      process != nullptr && process->state() != QProcess::NotRunning) {
-    process->disconnect(this);
-    if (!process->waitForFinished(kEndMilliseconds)) {
-      process->kill();
-      process->waitForFinished(kEndMilliseconds);
-    }
+  if (std::optional<RunProcess>& process = processes_.at(static_cast<std::size_t>(index));
+      process && process->at_work()) {
+    process->end(kPatience);
   }
   runs_.erase(runs_.begin() + index);
   processes_.erase(processes_.begin() + index);
   Q_EMIT runs_reset();
+}
+
+void RunList::leave() {
+  for (std::optional<RunProcess>& process : processes_) {
+    process.reset();
+  }
 }
 
 void RunList::clear() {
@@ -221,11 +227,18 @@ bool RunList::any_running() const {
 
 void RunList::poll() {
   for (std::size_t i = 0; i < runs_.size(); ++i) {
-    if (runs_[i].state == RunState::kStarting || runs_[i].state == RunState::kRunning) {
-      read_record(static_cast<int>(i));
+    if (!processes_[i]) {
+      continue;
+    }
+    const bool at_work = processes_[i]->at_work();  // first: what it has written before its end is read
+    read_record(static_cast<int>(i));
+    if (!at_work) {
+      ended(static_cast<int>(i));
     }
   }
-  if (!any_running()) {
+  if (std::ranges::any_of(processes_, [](const auto& process) { return process.has_value(); })) {
+    poll_.start();
+  } else {
     poll_.stop();
   }
 }
@@ -250,19 +263,13 @@ void RunList::read_record(int index) {
   }
 }
 
-void RunList::ended(int index, int code, bool crashed) {
-  if (index < 0 || static_cast<std::size_t>(index) >= runs_.size()) {
-    return;
-  }
-  constexpr int kInterrupted = 130;
-  read_record(index);
+void RunList::ended(int index) {
   Run& run = runs_[static_cast<std::size_t>(index)];
-  const QString said = QString::fromUtf8(processes_[static_cast<std::size_t>(index)]->readAllStandardError()).trimmed();
-  run.state = code == 0 && !crashed ? RunState::kDone : code == kInterrupted ? RunState::kStopped : RunState::kFailed;
+  std::optional<RunProcess>& process = processes_[static_cast<std::size_t>(index)];
+  run.state = end_state(run.record, process->interrupted());
+  process.reset();
   if (run.state == RunState::kFailed) {
-    const QStringList lines = said.split(QLatin1Char('\n'));
-    constexpr int kShown = 6;
-    run.message = lines.mid(std::max<qsizetype>(0, lines.size() - kShown)).join(QLatin1Char('\n'));
+    run.message = last_words(run.folder);
   }
   try {
     run.trace = trace_of(run);

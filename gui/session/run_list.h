@@ -1,11 +1,11 @@
 // RunList: the runs of the study: those started here, followed as they go, and records opened from elsewhere.
 //
-// A run is a child process (`trainyard run`), so that it can't take the window with it; what is known of it is in its
-// folder: plan.json, record.jsonl, trace.json (executor/run/run_files.h).
+// A run is a process of its own (run_process.h), so that neither takes the other along; what is known of it is in its
+// folder: plan.json, record.jsonl, trace.json (executor/run/run_files.h). One that a closed window has left at work is
+// followed again when its folder is opened.
 #pragma once
 
 #include <QObject>
-#include <QProcess>
 #include <QString>
 #include <QTimer>
 #include <cstdint>
@@ -17,6 +17,7 @@
 #include "core/plan/plan.h"
 #include "core/plan/run_record.h"
 #include "core/plan/trace.h"
+#include "gui/session/run_process.h"
 
 namespace trainyard::gui {
 
@@ -56,11 +57,12 @@ class RunList : public QObject {
   const std::vector<Run>& runs() const { return runs_; }
   // The newest that ran this layout and has a trace; null: none.
   const Run* measured(const std::string& layout) const;
-  int start(const Start& start);            // throws Error where the plan can't be written; gives its place
-  int open(const QString& folder_or_file);  // throws Error
+  int start(const Start& start);            // throws Error where it can't be started; gives its place
+  int open(const QString& folder_or_file);  // throws Error; a run that is at work there is followed
   void stop(int index);
-  void close(int index);  // out of the list; the files stay
+  void close(int index);  // out of the list, and ended if it is at work; the files stay
   void clear();
+  void leave();  // those at work go on without the window
   bool any_running() const;
 
   // The `trainyard` beside this program, or $TRAINYARD.
@@ -74,10 +76,10 @@ class RunList : public QObject {
  private:
   void poll();
   void read_record(int index);
-  void ended(int index, int code, bool crashed);
+  void ended(int index);
 
   std::vector<Run> runs_;
-  std::vector<std::unique_ptr<QProcess>> processes_;  // by run; null: none
+  std::vector<std::optional<RunProcess>> processes_;  // by run; nothing: none is at work, or it was left
   QTimer poll_;
 };
 

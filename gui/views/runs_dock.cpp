@@ -170,7 +170,7 @@ QWidget* RunsDock::make_controls() {
   connect(open, &QPushButton::clicked, this, &RunsDock::open_record);
   line->addWidget(open);
   close_ = new QPushButton(tr("Close"));
-  close_->setToolTip(tr("Take the run off the list; its files stay"));
+  close_->setToolTip(tr("Take the run off the list, ending it if it is at work; its files stay"));
   connect(close_, &QPushButton::clicked, this, [this] {
     if (const int run = current(); run >= 0) {
       const std::string folder = session_.runs().runs()[static_cast<std::size_t>(run)].folder.toStdString();

@@ -14,12 +14,15 @@
 #include <QFileInfo>
 #include <QImage>
 #include <QLineEdit>
+#include <QMessageBox>
 #include <QMimeData>
+#include <QPushButton>
 #include <QSettings>
 #include <QStandardPaths>
 #include <QSvgRenderer>
 #include <QTableView>
 #include <QTest>
+#include <QTimer>
 #include <csignal>
 
 #include "core/document/read_file.h"
@@ -30,6 +33,7 @@
 #include "gui/session/examples.h"
 #include "gui/views/inputs_dock.h"
 #include "gui/views/plans_dock.h"
+#include "tests/gui/session/short_run.h"
 #include "tests/gui/support.h"
 
 namespace trainyard::gui {
@@ -232,6 +236,63 @@ TEST_F(Window, WhatACrashLeftStaysUntilItIsAutosavedAnew) {
     window_.show_start();
   }
   EXPECT_FALSE(QFileInfo::exists(left));
+}
+
+// Presses a button of the question that the next event asks.
+void answer(const QString& button, QString* asked) {
+  QTimer::singleShot(0, qApp, [button, asked] {
+    auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+    ASSERT_NE(box, nullptr);
+    *asked = box->text() + QLatin1Char('\n') + box->informativeText();
+    for (QAbstractButton* one : box->buttons()) {
+      if (one->text() == button) {
+        one->click();
+        return;
+      }
+    }
+    box->reject();
+    FAIL() << "no button " << button.toStdString();
+  });
+}
+
+// A run needn't end with its window: that is asked, and a study that is opened later follows what was left.
+TEST_F(Window, ClosedWhileARunIsAtWorkAsksWhatBecomesOfIt) {
+  const RunList::Start start = tiny_run(folder_, "run", kManySteps);
+  Study study = example_studies(2).at(1).study;
+  study.runs = {start.folder.toStdString()};
+  const std::string file = folder_.path("mine.study.json");
+  write_study(study, file);
+  window_.open_file(QString::fromStdString(file));
+  RunList& runs = window_.session().runs();
+  runs.start(start);
+  ASSERT_TRUE(wait_for_step(runs, 1));
+  QString asked;
+  answer(QStringLiteral("Cancel"), &asked);
+  EXPECT_FALSE(window_.close());
+  EXPECT_TRUE(runs.any_running());
+  EXPECT_TRUE(asked.contains(QStringLiteral("the study follows it again"))) << asked.toStdString();
+  answer(QStringLiteral("Leave it at work"), &asked);
+  EXPECT_TRUE(window_.close());
+  {
+    MainWindow later(QApplication::palette());
+    later.open_file(QString::fromStdString(file));
+    ASSERT_EQ(later.session().runs().runs().size(), 1U);
+    EXPECT_TRUE(later.session().runs().any_running());
+    answer(QStringLiteral("End the run"), &asked);
+    EXPECT_TRUE(later.close());
+  }
+  EXPECT_FALSE(RunProcess::find(start.folder));
+}
+
+// Nothing else would lead to it.
+TEST_F(Window, LeavingARunOfAnUnsavedStudyNamesItsFolder) {
+  window_.open_study(example_studies(2).at(1).study);
+  const RunList::Start start = tiny_run(folder_, "run", kManySteps);
+  window_.session().runs().start(start);
+  QString asked;
+  answer(QStringLiteral("End the run"), &asked);
+  EXPECT_TRUE(window_.close());
+  EXPECT_TRUE(asked.contains(start.folder)) << asked.toStdString();
 }
 
 TEST_F(Window, GoingToADockByKeyPutsTheKeysThere) {
