@@ -53,11 +53,11 @@ void add_layout_options(CLI::App& verb, LayoutOptions& options) {
   verb.add_flag("--no-overlap", options.no_overlap, "Gradients reduced after the last backward")->group(what);
   verb.add_option(
           "--precision", options.precision,
-          "fp32; tf32: products by tensor cores, all else fp32 (on GPUs); bf16: weights and activations in bf16, "
-          "gradients and optimizer in fp32; fp8, mxfp8, nvfp4: products of layers in it, the rest as bf16 (default "
+          "fp32; tf32: products by tensor cores, all else fp32 (on GPUs); bf16, fp16: weights and activations in "
+          "it, gradients and optimizer in fp32; fp8, mxfp8, nvfp4: products of layers in it, the rest as bf16 (default "
           "fp32 for a profile, bf16 for a cluster)")
       ->type_name("TYPE")
-      ->check(CLI::IsMember({"fp32", "tf32", "bf16", "fp8", "mxfp8", "nvfp4"}))
+      ->check(CLI::IsMember({"fp32", "tf32", "bf16", "fp16", "fp8", "mxfp8", "nvfp4"}))
       ->group("How numbers are held");
   verb.add_flag("--strict-reduction", options.strict_reduction, "Gradients summed in rank order, not around the ring")
       ->group("How numbers are held");
@@ -68,6 +68,8 @@ Layout base_layout(const LayoutOptions& options, const std::string& precision) {
   const std::string types = options.precision.value_or(precision);
   if (types == "tf32") {
     layout.compute_type = DataType::kTf32;
+  } else if (types == "fp16") {
+    layout.compute_type = layout.parameter_type = layout.communication_type = DataType::kFp16;
   } else if (types != "fp32") {
     layout.compute_type = types == "fp8"     ? DataType::kFp8
                           : types == "mxfp8" ? DataType::kMxFp8

@@ -23,7 +23,7 @@ struct LayoutOptions {
   std::optional<std::int64_t> micro_batch;
   std::optional<std::string> schedule;
   std::optional<std::string> recompute;
-  std::optional<std::string> precision;  // "fp32", "bf16", "fp8", "mxfp8", "nvfp4"
+  std::optional<std::string> precision;  // "fp32", "bf16", "fp16", "fp8", "mxfp8", "nvfp4"
   std::optional<int> most_tensor;
   std::optional<int> most_pipeline;
   bool sequence_parallel = false;

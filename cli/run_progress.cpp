@@ -38,6 +38,9 @@ void RunProgress::record(const std::string& line) {
     }
     std::string text = fmt::format("step {}/{}  loss {}  {} tokens/s", done_, steps_, number_text(object, "loss", 3),
                                    number_text(object, "tokens_per_second", 0));
+    if (object.value("skipped", false)) {
+      text += "  skipped: gradients overflowed fp16";
+    }
     if (done_ > first_ + 1 && done_ < steps_) {
       text += fmt::format("  {} left", clock_text(left(done_)));
     }

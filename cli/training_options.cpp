@@ -42,6 +42,13 @@ void add_training_options(CLI::App& verb, TrainingOptions& options) {
   verb.add_option("--weight-decay", training.weight_decay, "On matrices; norms have none")->group(what);
   verb.add_option("--momentum", training.momentum, "SGD")->group(what);
   verb.add_option("--clip-norm", options.clip_norm, "Largest global gradient norm; 0: no clipping")->group(what);
+  verb.add_option(
+          "--loss-scale", training.loss_scaling.initial,
+          "fp16: what gradients are scaled by at first, a power of two; an overflow skips the step and halves it")
+      ->group(what);
+  verb.add_option("--loss-scale-growth", training.loss_scaling.growth_steps,
+                  "fp16: steps without an overflow that double the loss scale")
+      ->group(what);
   verb.add_option("--initial-std", training.initial_std, "Standard deviation of the first weights")->group(what);
 }
 

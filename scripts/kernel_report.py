@@ -34,10 +34,10 @@ LIMITS = {
 
 # Bytes in HBM that a kernel moves, by what it is given (T: bytes of an element, G: of a gradient's), and its bound.
 MOVES = {
-    "AttentionForward": ("4 t a d FLOP per key seen; Q, K, V, out once", "tensor cores (bf16), fp32 units"),
+    "AttentionForward": ("4 t a d FLOP per key seen; Q, K, V, out once", "tensor cores (16 bits), fp32 units"),
     "AttentionDelta": ("2 t a d T read, 4 t a written", "HBM"),
-    "AttentionQueryGradient": ("6 t a d FLOP per key seen", "tensor cores (bf16), fp32 units"),
-    "AttentionKeyGradient": ("8 t a d FLOP per key seen", "tensor cores (bf16), fp32 units"),
+    "AttentionQueryGradient": ("6 t a d FLOP per key seen", "tensor cores (16 bits), fp32 units"),
+    "AttentionKeyGradient": ("8 t a d FLOP per key seen", "tensor cores (16 bits), fp32 units"),
     "NormForward": ("t h: 4 T with a branch, 2 T without", "HBM"),
     "NormBackward": ("t h: 4 T with incoming, 3 T without", "HBM"),
     "LayerNormForward": ("t h: 4 T with a branch, 2 T without", "HBM"),
@@ -54,7 +54,7 @@ MOVES = {
     "GeluForward": ("2 T n", "HBM"),
     "GeluBackward": ("3 T n", "HBM"),
     "RopeKernel": ("2 T t (a + g) d", "HBM"),
-    "AdamWKernel": ("(24 + G) n, 2 n more for a bf16 working copy", "HBM"),
+    "AdamWKernel": ("(24 + G) n, 2 n more for a 16-bit working copy", "HBM"),
     "SgdKernel": ("(8 + G) n, 8 n more with velocity", "HBM"),
     "ColumnPartialSums": ("T t n for biases, 2 T t n for norms", "HBM"),
     "ColumnSums": ("4 chunks n, from L2", "L2"),
@@ -82,7 +82,7 @@ def short_name(name):
     """run_kernel<trainyard::executor::NormForward<float> >(...) -> NormForward<fp32>"""
     inner = name[name.index("run_kernel<") + len("run_kernel<"):name.rindex("(")].rstrip()
     inner = inner[:-1].strip()
-    for old, new in (("trainyard::executor::", ""), ("Bfloat16", "bf16"), ("float", "fp32"), (" >", ">")):
+    for old, new in (("trainyard::executor::", ""), ("Bfloat16", "bf16"), ("Float16", "fp16"), ("float", "fp32"), (" >", ">")):
         inner = inner.replace(old, new)
     return inner
 

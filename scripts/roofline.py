@@ -122,7 +122,7 @@ def llama_step(step, config, sequence, micro_batch, accumulation):
     matrices = layers * sum(out * inputs for out, inputs in products.values()) + v * h
     parameters = matrices + (2 * layers + 1) * h + (0 if config["tie_word_embeddings"] else v * h)
     step.passes("SumOfSquares<fp32>", FP32 * parameters)
-    step.passes("AdamWKernel<fp32>", (24 + FP32 + BF16) * parameters)
+    step.passes("AdamWKernel<fp32, bf16>", (24 + FP32 + BF16) * parameters)
     tokens = t * accumulation
     return parameters, tokens, (6 * matrices + 6 * layers * a * d * sequence) * tokens
 

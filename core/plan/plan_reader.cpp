@@ -116,6 +116,8 @@ Training read_training(ObjectReader reader) {
     training.clip_norm = reader.number("clip_norm");
   }
   read(reader, "initial_std", training.initial_std);
+  read(reader, "initial_loss_scale", training.loss_scaling.initial);
+  read(reader, "loss_scale_growth_steps", training.loss_scaling.growth_steps);
   reader.finish();
   return training;
 }

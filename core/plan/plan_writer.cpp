@@ -54,22 +54,28 @@ ordered_json layout_json(const Layout& layout) {
           {"communication_type", to_string(layout.communication_type)}};
 }
 
-ordered_json training_json(const Training& training) {
-  return {{"sequence", training.sequence},
-          {"global_batch", training.global_batch},
-          {"steps", training.steps},
-          {"seed", training.seed},
-          {"optimizer", to_string(training.optimizer)},
-          {"learning_rate", training.learning_rate},
-          {"minimum_rate_ratio", training.minimum_rate_ratio},
-          {"warmup_steps", training.warmup_steps},
-          {"beta1", training.beta1},
-          {"beta2", training.beta2},
-          {"epsilon", training.epsilon},
-          {"weight_decay", training.weight_decay},
-          {"momentum", training.momentum},
-          {"clip_norm", or_null(training.clip_norm)},
-          {"initial_std", training.initial_std}};
+ordered_json training_json(const Training& training, bool scales_loss) {
+  ordered_json json = {{"sequence", training.sequence},
+                       {"global_batch", training.global_batch},
+                       {"steps", training.steps},
+                       {"seed", training.seed},
+                       {"optimizer", to_string(training.optimizer)},
+                       {"learning_rate", training.learning_rate},
+                       {"minimum_rate_ratio", training.minimum_rate_ratio},
+                       {"warmup_steps", training.warmup_steps},
+                       {"beta1", training.beta1},
+                       {"beta2", training.beta2},
+                       {"epsilon", training.epsilon},
+                       {"weight_decay", training.weight_decay},
+                       {"momentum", training.momentum},
+                       {"clip_norm", or_null(training.clip_norm)},
+                       {"initial_std", training.initial_std}};
+  // Only where it counts: a checkpoint belongs to its plan's text.
+  if (scales_loss || training.loss_scaling != LossScaling{}) {
+    json["initial_loss_scale"] = training.loss_scaling.initial;
+    json["loss_scale_growth_steps"] = training.loss_scaling.growth_steps;
+  }
+  return json;
 }
 
 }  // namespace
@@ -82,7 +88,7 @@ std::string to_json(const Plan& plan) {
       {"cluster",
        {{"name", plan.cluster.name}, {"device", plan.cluster.device}, {"ranks_per_node", plan.cluster.ranks_per_node}}},
       {"layout", layout_json(plan.layout)},
-      {"training", training_json(plan.training)},
+      {"training", training_json(plan.training, plan.layout.compute_type == DataType::kFp16)},
       {"checkpoint", checkpoint_policy_json(plan.checkpoint)},
       {"recovery", recovery_policy_json(plan.recovery)}};
   if (plan.prediction) {

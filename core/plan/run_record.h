@@ -39,6 +39,9 @@ struct StepRecord {
   double tokens_per_second = 0.0;
   std::optional<double> mfu;  // against the profile's peak, causal attention
   ByteCount resident;         // largest over ranks
+  // fp16: what the gradients were scaled by, and whether they overflowed, so that nothing was updated.
+  std::optional<double> loss_scale;
+  bool skipped = false;
 };
 
 // Held-back text: mean loss in nats, and the entropy of its unigram distribution, which a model that has

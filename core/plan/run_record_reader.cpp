@@ -38,6 +38,8 @@ StepRecord read_step(ObjectReader& reader) {
   step.tokens_per_second = reader.number("tokens_per_second");
   step.mfu = reader.optional_number("mfu");
   step.resident = ByteCount(reader.integer("resident_bytes", 0, kMostCounted));
+  step.loss_scale = reader.optional_number("loss_scale");
+  step.skipped = reader.optional_boolean("skipped").value_or(false);
   return step;
 }
 

@@ -57,6 +57,10 @@ std::string to_json_line(const StepRecord& step) {
     json["mfu"] = *step.mfu;
   }
   json["resident_bytes"] = step.resident.value();
+  if (step.loss_scale) {
+    json["loss_scale"] = *step.loss_scale;
+    json["skipped"] = step.skipped;
+  }
   return line(json);
 }
 

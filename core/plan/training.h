@@ -10,6 +10,16 @@ namespace trainyard {
 enum class OptimizerKind : std::uint8_t { kAdamW, kSgd };
 std::string_view to_string(OptimizerKind kind);  // "adamw", "sgd"
 
+// The loss scale of fp16 (Micikevicius et al. 2017, "Mixed precision training"): gradients are made that many times
+// larger, so that small ones aren't rounded to 0. A step whose gradients overflow is skipped and halves it;
+// growth_steps steps in a row without one double it. Other types don't have it. Defaults are PyTorch's
+// (torch.amp.GradScaler).
+struct LossScaling {
+  double initial = 65536;  // a power of two
+  std::int64_t growth_steps = 2000;
+  friend bool operator==(const LossScaling&, const LossScaling&) = default;
+};
+
 struct Training {
   std::int64_t sequence = 0;      // tokens per sample
   std::int64_t global_batch = 0;  // sequences per step, over all ranks
@@ -26,6 +36,7 @@ struct Training {
   double momentum = 0.0;      // SGD
   std::optional<double> clip_norm = 1.0;
   double initial_std = 0.02;  // of weights; output and down products divided by sqrt(2 layers)
+  LossScaling loss_scaling;
   friend bool operator==(const Training&, const Training&) = default;
 };
 

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "core/plan/plan.h"
 #include "core/plan/plan_size.h"
 #include "core/plan/validator.h"
@@ -9,6 +11,8 @@ namespace trainyard {
 namespace {
 
 constexpr double kLargestSetting = 1e30;  // the kernels compute in single precision
+
+constexpr double kLargestLossScale = 1 << 24;
 
 constexpr double kShortestTimeout = 0.1;  // seconds; shorter is less than a busy machine's scheduling delays
 constexpr double kLongestTimeout = 30 * 86400;
@@ -35,6 +39,11 @@ void validate_training(const Plan& plan, const Validator& v) {
             "/training/clip_norm", fmt::format("is {}", training.clip_norm.value_or(0.0)),
             fmt::format("must be above 0, at most {}; null turns clipping off", kLargestSetting));
   v.above_zero(training.initial_std, "/training/initial_std");
+  const double scale = training.loss_scaling.initial;
+  v.require(scale >= 1.0 && scale <= kLargestLossScale && std::exp2(std::round(std::log2(scale))) == scale,
+            "/training/initial_loss_scale", fmt::format("is {}", scale),
+            fmt::format("must be a power of two from 1 to {}", kLargestLossScale));
+  v.positive(training.loss_scaling.growth_steps, "/training/loss_scale_growth_steps");
 }
 
 void validate_recovery(const RecoveryPolicy& recovery, const Validator& v) {

@@ -136,14 +136,17 @@ Traffic traffic(ElementwiseKernel kernel) {
   return {};
 }
 
+// Each `every`-th of the first `count` cases in another type.
 template <class Case>
-void add_bf16(std::vector<Case>& cases) {
-  const std::size_t fp32 = cases.size();
-  for (std::size_t i = 0; i < fp32; ++i) {
+void add_in(std::vector<Case>& cases, std::size_t count, DataType type, std::size_t every) {
+  for (std::size_t i = 0; i < count; i += every) {
     cases.push_back(cases[i]);
-    cases.back().type = DataType::kBf16;
+    cases.back().type = type;
   }
 }
+
+// Of types that the CPU computes in another. Divides none of the lattice's sides, so that all of their values occur.
+constexpr std::size_t kSparse = 5;
 
 }  // namespace
 
@@ -154,8 +157,11 @@ Elementwise elementwise_case(ElementwiseKernel kernel, std::int64_t elements) {
 
 KernelCases calibration_cases() {
   KernelCases cases{gemm_cases(), attention_cases(), {}};
-  add_bf16(cases.gemms);
-  add_bf16(cases.attentions);
+  const std::size_t gemms = cases.gemms.size(), attentions = cases.attentions.size();
+  add_in(cases.gemms, gemms, DataType::kBf16, 1);
+  add_in(cases.attentions, attentions, DataType::kBf16, 1);
+  add_in(cases.gemms, gemms, DataType::kFp16, kSparse);
+  add_in(cases.attentions, attentions, DataType::kFp16, kSparse);
   for (int kernel = 0; kernel < kElementwiseKernels; ++kernel) {
     for (const std::int64_t elements : {1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22}) {
       cases.elementwise.push_back(elementwise_case(static_cast<ElementwiseKernel>(kernel), elements));

@@ -2,7 +2,8 @@
 //
 // Products: tokens x widths on a lattice of every second octave, and a low-discrepancy sequence (Halton 1960)
 // of shapes that are not powers of two in between, for each storage order; accumulation with kTN, the only
-// order that accumulates in a step. Both in fp32 and in bf16. Attention: lengths by head sizes, both passes.
+// order that accumulates in a step. In fp32 and in bf16, a fifth of
+// them in fp16. Attention: lengths by head sizes, both passes.
 // Elementwise: from a few kilobytes to tens of megabytes.
 #pragma once
 

@@ -86,11 +86,12 @@ std::string CheckpointSaver::report_key(int rank) const {
   return environment_.prefix + "saved/" + std::to_string(rank);
 }
 
-void CheckpointSaver::begin(std::int64_t step) {
+void CheckpointSaver::begin(std::int64_t step, const std::optional<LossScaleState>& loss_scale) {
   check(!busy_, "one save at a time");
   wait();
   const auto begin = Clock::now();
   snapshot_.step = step;
+  options_.manifest.loss_scale = loss_scale;
   float* to = snapshot_.values.data();
   for (const StateSlice& slice : snapshot_.slices) {
     device_.copy_out(Stream::kHostCopy, to, (slice.memory + (slice.saved.begin - slice.held.begin)).data,

@@ -27,7 +27,7 @@ struct CheckpointSaverOptions {
   std::filesystem::path checkpoints;  // the folder of all
   std::int64_t keep = 2;
   bool asynchronous = true;  // else the caller waits for each save's end
-  // Filled in by the run; the saver adds step and parts.
+  // Filled in by the run; the saver adds step, loss scale and parts.
   CheckpointManifest manifest;
   // Called on the saver's thread of rank 0 when a save has ended, well or not.
   std::function<void(const SaveRecord& save)> on_end;
@@ -46,7 +46,7 @@ class CheckpointSaver {
   bool busy() const { return busy_; }
 
   // Snapshots the state after `step` steps. Not while busy. All ranks call it between the same steps.
-  void begin(std::int64_t step);
+  void begin(std::int64_t step, const std::optional<LossScaleState>& loss_scale = {});
   void wait();
 
  private:

@@ -24,18 +24,33 @@ ordered_json body(const CheckpointManifest& manifest) {
     parts.push_back({{"file", part.file}, {"bytes", part.bytes.value()}, {"checksum", part.checksum}});
   }
   const CheckpointIdentity& identity = manifest.identity;
-  return {{"document", "checkpoint"},
-          {"schema", kCheckpointSchema},
-          {"step", manifest.step},
-          {"identity",
-           {{"model", identity.model},
-            {"layout", identity.layout},
-            {"training", identity.training},
-            {"program", identity.program},
-            {"data", identity.data}}},
-          {"threads_per_rank", manifest.threads_per_rank},
-          {"parts", parts},
-          {"provenance", provenance_json(manifest.provenance)}};
+  ordered_json json = {{"document", "checkpoint"},
+                       {"schema", kCheckpointSchema},
+                       {"step", manifest.step},
+                       {"identity",
+                        {{"model", identity.model},
+                         {"layout", identity.layout},
+                         {"training", identity.training},
+                         {"program", identity.program},
+                         {"data", identity.data}}},
+                       {"threads_per_rank", manifest.threads_per_rank}};
+  if (manifest.loss_scale) {
+    json["loss_scale"] = {{"scale", manifest.loss_scale->scale},
+                          {"good_steps", manifest.loss_scale->good_steps},
+                          {"skipped_steps", manifest.loss_scale->skipped_steps}};
+  }
+  json["parts"] = parts;
+  json["provenance"] = provenance_json(manifest.provenance);
+  return json;
+}
+
+LossScaleState read_loss_scale(ObjectReader reader) {
+  LossScaleState state;
+  state.scale = reader.number("scale");
+  state.good_steps = reader.integer("good_steps");
+  state.skipped_steps = reader.integer("skipped_steps");
+  reader.finish();
+  return state;
 }
 
 CheckpointIdentity read_identity(ObjectReader reader) {
@@ -115,6 +130,9 @@ CheckpointManifest read_manifest(const std::filesystem::path& checkpoint) {
   manifest.step = root.integer("step");
   manifest.identity = read_identity(root.object("identity"));
   manifest.threads_per_rank = root.integer("threads_per_rank", 1);
+  if (std::optional<ObjectReader> loss_scale = root.optional_object("loss_scale")) {
+    manifest.loss_scale = read_loss_scale(*std::move(loss_scale));
+  }
   manifest.parts = read_parts(root);
   manifest.provenance = read_provenance(root);
   const std::string checksum = root.text("checksum");

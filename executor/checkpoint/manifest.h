@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/plan/plan.h"
 #include "core/plan/provenance.h"
 #include "core/units/count.h"
+#include "executor/worker/loss_scale.h"
 
 namespace trainyard::executor {
 
@@ -41,8 +43,9 @@ struct CheckpointPart {
 struct CheckpointManifest {
   std::int64_t step = 0;  // steps done; the next one trains on samples from step * global batch on
   CheckpointIdentity identity;
-  std::int64_t threads_per_rank = 1;  // other numbers may round otherwise
-  std::vector<CheckpointPart> parts;  // by rank
+  std::int64_t threads_per_rank = 1;         // other numbers may round otherwise
+  std::optional<LossScaleState> loss_scale;  // of an fp16 run
+  std::vector<CheckpointPart> parts;         // by rank
   Provenance provenance;
 
   ByteCount bytes() const;

@@ -202,10 +202,11 @@ void SafetensorsWriter::write(const std::string& name, std::span<const IndexRang
                               std::span<const float> values, int parts) {
   const auto tensor =
       std::find_if(tensors_.begin(), tensors_.end(), [&](const StoredTensor& stored) { return stored.name == name; });
-  check(tensor != tensors_.end() && (tensor->type == "F32" || tensor->type == "BF16"),
+  check(tensor != tensors_.end() && (tensor->type == "F32" || tensor->type == "BF16" || tensor->type == "F16"),
         "a tensor is written to a file made for it");
   const bool wide = tensor->type == "F32";
-  std::vector<Bfloat16> narrowed;
+  const DataType narrow_type = tensor->type == "F16" ? DataType::kFp16 : DataType::kBf16;
+  std::vector<std::byte> narrowed;
   check(slice_elements(ranges) == static_cast<std::int64_t>(values.size()), "a slice has all its values");
   const auto write_run = [&](std::int64_t whole, std::int64_t slice, std::int64_t elements) {
     const auto run = values.subspan(static_cast<std::size_t>(slice), static_cast<std::size_t>(elements));
@@ -214,9 +215,9 @@ void SafetensorsWriter::write(const std::string& name, std::span<const IndexRang
       write_fully(descriptor_, std::as_bytes(run), at, file_);
       return;
     }
-    narrowed.resize(run.size());
-    narrow(run.data(), narrowed.data(), elements);
-    write_fully(descriptor_, std::as_bytes(std::span(narrowed)), at, file_);
+    narrowed.resize(2 * run.size());
+    from_floats(run.data(), Values(narrowed.data(), narrow_type), elements);
+    write_fully(descriptor_, narrowed, at, file_);
   };
   for_each_run(tensor->shape, ranges, write_run, parts);
 }
@@ -228,7 +229,8 @@ void SafetensorsWriter::flush() {
 }
 
 std::vector<StoredTensor> place_back_to_back(const std::vector<NamedShape>& tensors, DataType type) {
-  check(type == DataType::kFp32 || type == DataType::kBf16, "files are written in F32 or BF16");
+  check(type == DataType::kFp32 || type == DataType::kBf16 || type == DataType::kFp16,
+        "files are written in F32, BF16 or F16");
   std::vector<StoredTensor> placed;
   std::int64_t end = 0;
   for (const NamedShape& tensor : tensors) {
@@ -237,7 +239,9 @@ std::vector<StoredTensor> place_back_to_back(const std::vector<NamedShape>& tens
       bytes *= size;
     }
     placed.push_back({.name = tensor.name,
-                      .type = type == DataType::kBf16 ? "BF16" : "F32",
+                      .type = type == DataType::kBf16   ? "BF16"
+                              : type == DataType::kFp16 ? "F16"
+                                                        : "F32",
                       .shape = tensor.shape,
                       .begin = end,
                       .end = end + bytes});

@@ -41,8 +41,8 @@ class SafetensorsReader {
   SafetensorsMetadata metadata_;
 };
 
-// A file of F32 or BF16 tensors that several processes fill: one creates it at full length, all write their slices.
-// Errors (no space, no permission) name the file.
+// A file of F32, BF16 or F16 tensors that several processes fill: one creates it at full length, all write their
+// slices. Errors (no space, no permission) name the file.
 void create_safetensors(const std::filesystem::path& file, const std::vector<StoredTensor>& tensors);
 
 class SafetensorsWriter {

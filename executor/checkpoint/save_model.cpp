@@ -56,7 +56,8 @@ void publish(const fs::path& folder, const fs::path& temporary, const ModelSpec&
   if (failure) {
     throw Error("can't be given its name: " + failure.message(), temporary.string());
   }
-  write_file(folder / "config.json", huggingface_config(model, type == DataType::kBf16 ? "bfloat16" : "float32"));
+  const char* name = type == DataType::kBf16 ? "bfloat16" : type == DataType::kFp16 ? "float16" : "float32";
+  write_file(folder / "config.json", huggingface_config(model, name));
   flush_folder(folder);
 }
 

@@ -1,8 +1,8 @@
 // Saving a model that is spread over ranks as one folder that `transformers` loads: model.safetensors and
 // config.json.
 //
-// In the type that the model computes in: a bf16 run gives BF16 tensors, as models are published and loaded by default
-// (torch_dtype in config.json). Checkpoints keep the fp32 master weights.
+// In the type that the model computes in: a bf16 run gives BF16 tensors, one of fp16 F16, as models are published and
+// loaded by default (torch_dtype in config.json). Checkpoints keep the fp32 master weights.
 #pragma once
 
 #include <filesystem>

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "executor/kernel/bfloat16.h"
+#include "executor/kernel/float16.h"
 
 namespace trainyard::executor {
 namespace {
@@ -24,7 +25,7 @@ struct Max {
   }
 };
 
-// A bf16 tensor travels as bf16 and is summed in fp32: what is stored is rounded, not what is added.
+// A 16-bit tensor travels as it is and is summed in fp32: what is stored is rounded, not what is added.
 template <class T>
 struct Wide {
   using Type = T;
@@ -33,17 +34,23 @@ template <>
 struct Wide<Bfloat16> {
   using Type = float;
 };
+template <>
+struct Wide<Float16> {
+  using Type = float;
+};
 
 template <class T>
 T read(const T* from) {
   return *from;
 }
 float read(const Bfloat16* from) { return load(from); }
+float read(const Float16* from) { return load(from); }
 template <class T>
 void write(T* to, T value) {
   *to = value;
 }
 void write(Bfloat16* to, float value) { store(to, value); }
+void write(Float16* to, float value) { store(to, value); }
 
 template <class Into, class T, class Op>
 void accumulate_typed(Into* __restrict into, const T* __restrict from, std::int64_t elements, Op op) {
@@ -88,13 +95,14 @@ void dispatch(DataType type, ReduceOp op, Function function) {
     case DataType::kBf16:
       return with_type(Bfloat16{});
     case DataType::kFp16:
+      return with_type(Float16{});
     case DataType::kFp8:
     case DataType::kMxFp8:
     case DataType::kNvFp4:
       break;
   }
   throw Error("can't reduce tensors of type " + std::string(to_string(type)), "communicator",
-              "reduce in fp32, bf16, fp64, int32 or int64");
+              "reduce in fp32, bf16, fp16, fp64, int32 or int64");
 }
 
 }  // namespace

@@ -12,7 +12,15 @@ TRAINYARD_VECTOR_CLONES void widen(const Bfloat16* from, float* to, std::int64_t
   SerialGroup().each(elements, [&](std::int64_t i) { to[i] = load(from + i); });
 }
 
+TRAINYARD_VECTOR_CLONES void widen(const Float16* from, float* to, std::int64_t elements) {
+  SerialGroup().each(elements, [&](std::int64_t i) { to[i] = load(from + i); });
+}
+
 TRAINYARD_VECTOR_CLONES void narrow(const float* from, Bfloat16* to, std::int64_t elements) {
+  SerialGroup().each(elements, [&](std::int64_t i) { store(to + i, from[i]); });
+}
+
+TRAINYARD_VECTOR_CLONES void narrow(const float* from, Float16* to, std::int64_t elements) {
   SerialGroup().each(elements, [&](std::int64_t i) { store(to + i, from[i]); });
 }
 
@@ -21,7 +29,11 @@ void to_floats(ConstValues from, float* to, std::int64_t elements) {
     widen(from.as<Bfloat16>(), to, elements);
     return;
   }
-  check(from.type == DataType::kFp32, "arrays are of fp32 or bf16");
+  if (from.type == DataType::kFp16) {
+    widen(from.as<Float16>(), to, elements);
+    return;
+  }
+  check(from.type == DataType::kFp32, "arrays are of fp32, bf16 or fp16");
   std::copy_n(from.as<float>(), elements, to);
 }
 
@@ -30,7 +42,11 @@ void from_floats(const float* from, Values to, std::int64_t elements) {
     narrow(from, to.as<Bfloat16>(), elements);
     return;
   }
-  check(to.type == DataType::kFp32, "arrays are of fp32 or bf16");
+  if (to.type == DataType::kFp16) {
+    narrow(from, to.as<Float16>(), elements);
+    return;
+  }
+  check(to.type == DataType::kFp32, "arrays are of fp32, bf16 or fp16");
   std::copy_n(from, elements, to.as<float>());
 }
 

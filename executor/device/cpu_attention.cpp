@@ -96,12 +96,13 @@ struct Rows {
   std::int64_t stride = 0;
 };
 
-// Operands of the tile's products are fp32: read and written in place, or, of bf16, by way of scratch memory, which
-// moves on by what they take.
+// Operands of the tile's products are fp32: read and written in place, or, of a narrower type, by way of scratch
+// memory, which moves on by what they take.
 Rows<const float> read_rows(const float* from, std::int64_t stride, std::int64_t, std::int64_t, float*&) {
   return {from, stride};
 }
-Rows<const float> read_rows(const Bfloat16* from, std::int64_t stride, std::int64_t rows, std::int64_t columns,
+template <class T>
+Rows<const float> read_rows(const T* from, std::int64_t stride, std::int64_t rows, std::int64_t columns,
                             float*& scratch) {
   float* to = scratch;
   for (std::int64_t row = 0; row < rows; ++row) {
@@ -111,13 +112,15 @@ Rows<const float> read_rows(const Bfloat16* from, std::int64_t stride, std::int6
   return {to, columns};
 }
 Rows<float> place_rows(float* to, std::int64_t stride, std::int64_t, std::int64_t, float*&) { return {to, stride}; }
-Rows<float> place_rows(Bfloat16*, std::int64_t, std::int64_t rows, std::int64_t columns, float*& scratch) {
+template <class T>
+Rows<float> place_rows(T*, std::int64_t, std::int64_t rows, std::int64_t columns, float*& scratch) {
   float* to = scratch;
   scratch += rows * columns;
   return {to, columns};
 }
 void finish_rows(Rows<float>, float*, std::int64_t, std::int64_t, std::int64_t) {}
-void finish_rows(Rows<float> from, Bfloat16* to, std::int64_t stride, std::int64_t rows, std::int64_t columns) {
+template <class T>
+void finish_rows(Rows<float> from, T* to, std::int64_t stride, std::int64_t rows, std::int64_t columns) {
   for (std::int64_t row = 0; row < rows; ++row) {
     narrow(from.data + row * from.stride, to + row * stride, columns);
   }

@@ -16,6 +16,7 @@
 #include "executor/device/monotonic_clock.h"
 #include "executor/device/stream_failure.h"
 #include "executor/device/stream_queue.h"
+#include "executor/device/widened_product.h"
 
 namespace trainyard::executor {
 
@@ -205,6 +206,8 @@ class CpuDevice : public Device {
         const MatrixProduct tile = product_tile(whole, tiling, index);
         if (gemm.type == DataType::kBf16) {
           bf16_products_.multiply(tile, scratch_, counter_);
+        } else if (gemm.type == DataType::kFp16) {
+          multiply_widened(tile, scratch_, counter_);
         } else {
           multiply(tile, counter_);
         }
@@ -327,8 +330,9 @@ class CpuDevice : public Device {
                elements);
     });
   }
-  void clip_scale(Stream stream, const std::int64_t* sum, float limit, float* scale) override {
-    post(stream, [=] { cpu::clip_scale(sum, limit, scale); });
+  void clip_scale(Stream stream, const std::int64_t* sum, float limit, const GradientScale& gradients,
+                  float* scale) override {
+    post(stream, [=] { cpu::clip_scale(sum, limit, gradients, scale); });
   }
   void zero(Stream stream, void* memory, ByteCount bytes) override {
     post(stream, [=, this] { cpu::zero(pool_, memory, bytes); });

@@ -63,7 +63,7 @@ void adamw(ThreadPool& pool, const AdamW& options, float* master, Values working
            float* momentum, float* variance, const float* clip_scale, std::int64_t elements);
 void sgd(ThreadPool& pool, float learning_rate, float momentum, float weight_decay, float* master, Values working,
          ConstValues gradients, float* velocity, const float* clip_scale, std::int64_t elements);
-void clip_scale(const std::int64_t* sum, float limit, float* scale);
+void clip_scale(const std::int64_t* sum, float limit, const GradientScale& gradients, float* scale);
 void copy(ThreadPool& pool, void* to, const void* from, ByteCount bytes);
 void zero(ThreadPool& pool, void* memory, ByteCount bytes);
 

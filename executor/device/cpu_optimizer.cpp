@@ -66,17 +66,11 @@ double block_squares(const float* block, std::int64_t elements) {
   return trainyard::sum_of_squares({block, static_cast<std::size_t>(elements)});
 }
 
-double block_squares(const Bfloat16* block, std::int64_t elements) {
+template <class T>
+double block_squares(const T* block, std::int64_t elements) {
   std::array<float, kNormBlock> wide;
   widen(block, wide.data(), elements);
   return block_squares(wide.data(), elements);
-}
-
-// Calls visit(G{}, W{}) with the types of the gradients and of the working copy.
-template <class Visit>
-void with_update_types(ConstValues gradients, Values working, const Visit& visit) {
-  with_element_type(gradients.type,
-                    [&]<class G>(G) { with_element_type(working.type, [&]<class W>(W) { visit(G{}, W{}); }); });
 }
 
 }  // namespace
@@ -101,7 +95,10 @@ void adamw(ThreadPool& pool, const AdamW& options, float* master, Values working
            float* momentum, float* variance, const float* clip_scale, std::int64_t elements) {
   const AdamWFactors factors = adamw_factors(options);
   const float clip = *clip_scale;
-  with_update_types(gradients, working, [&]<class G, class W>(G, W) {
+  if (clip < 0.0f) {
+    return;
+  }
+  with_update_types(gradients.type, working, [&]<class G, class W>(G, W) {
     for_each_range(pool, elements, kTileElements, [&](std::int64_t begin, std::int64_t end) {
       adamw_range(factors, clip, master + begin, (working + begin).as<W>(), gradients.as<G>() + begin, momentum + begin,
                   variance + begin, end - begin);
@@ -112,7 +109,10 @@ void adamw(ThreadPool& pool, const AdamW& options, float* master, Values working
 void sgd(ThreadPool& pool, float learning_rate, float momentum, float weight_decay, float* master, Values working,
          ConstValues gradients, float* velocity, const float* clip_scale, std::int64_t elements) {
   const float clip = *clip_scale;
-  with_update_types(gradients, working, [&]<class G, class W>(G, W) {
+  if (clip < 0.0f) {
+    return;
+  }
+  with_update_types(gradients.type, working, [&]<class G, class W>(G, W) {
     for_each_range(pool, elements, kTileElements, [&](std::int64_t begin, std::int64_t end) {
       sgd_range(learning_rate, momentum, weight_decay, clip, master + begin, (working + begin).as<W>(),
                 gradients.as<G>() + begin, velocity == nullptr ? nullptr : velocity + begin, end - begin);
@@ -120,15 +120,9 @@ void sgd(ThreadPool& pool, float learning_rate, float momentum, float weight_dec
   });
 }
 
-void clip_scale(const std::int64_t* sum, float limit, float* scale) {
-  if (limit == 0.0f) {
-    *scale = 1.0f;
-    return;
-  }
+void clip_scale(const std::int64_t* sum, float limit, const GradientScale& gradients, float* scale) {
   const double norm = std::sqrt(value({sum, static_cast<std::size_t>(kSumWords)}));
-  const double ratio = static_cast<double>(limit) / (norm + 1e-6);
-  // A norm that is not a number makes the factor so too, rather than leaving the gradients unclipped.
-  *scale = ratio >= 1.0 ? 1.0f : static_cast<float>(ratio);
+  *scale = update_factor(norm, limit, gradients);
 }
 
 void copy(ThreadPool& pool, void* to, const void* from, ByteCount bytes) {

@@ -8,10 +8,10 @@
 // Kernels are documented with shapes (row-major, t tokens, h hidden); the bytes they move stand with their bodies in
 // executor/kernel.
 //
-// Types. One call's activations, activation gradients and parameters share one type: fp32 or bf16. Parameter gradients
-// (table_grad, weight_grad, bias_grad, positions_grad, the C of a product) are of that type or fp32. Statistics,
-// optimizer state and master parameters are fp32: float pointers. Arithmetic is fp32 whatever is stored; a result is
-// rounded once, when it is written.
+// Types. One call's activations, activation gradients and parameters share one type: fp32, bf16 or fp16. Parameter
+// gradients (table_grad, weight_grad, bias_grad, positions_grad, the C of a product) are of that type or fp32.
+// Statistics, optimizer state and master parameters are fp32: float pointers. Arithmetic is fp32 whatever is stored; a
+// result is rounded once, when it is written.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,7 @@
 #include "core/units/count.h"
 #include "core/units/quantity.h"
 #include "executor/device/values.h"
+#include "executor/kernel/optimizer.h"
 
 namespace trainyard::executor {
 
@@ -197,7 +198,7 @@ class Device {
   // Adds the sum of squares of `elements` values, in blocks of kNormBlock from the first, to the accumulator.
   virtual void sum_of_squares(Stream stream, ConstValues values, std::int64_t elements, std::int64_t* sum) = 0;
   // Updates `master`, the fp32 parameters; `working`, where not null, becomes their rounded copy. gradient is scaled by
-  // *clip_scale (device memory, one float) first.
+  // *clip_scale (device memory, one float) first; nothing is updated where that is below 0.
   virtual void adamw(Stream stream, const AdamW& options, float* master, Values working, ConstValues gradients,
                      float* momentum, float* variance, const float* clip_scale, std::int64_t elements) = 0;
   // velocity = momentum * velocity + gradient; master -= rate * (velocity + decay * master).
@@ -205,8 +206,9 @@ class Device {
   virtual void sgd(Stream stream, float learning_rate, float momentum, float weight_decay, float* master,
                    Values working, ConstValues gradients, float* velocity, const float* clip_scale,
                    std::int64_t elements) = 0;
-  // *scale = min(1, limit / (sqrt(sum) + 1e-6)) from a reduced accumulator; 1 where limit is 0.
-  virtual void clip_scale(Stream stream, const std::int64_t* sum, float limit, float* scale) = 0;
+  // *scale = update_factor(sqrt(sum), limit, gradients) (kernel/optimizer.h) from a reduced accumulator.
+  virtual void clip_scale(Stream stream, const std::int64_t* sum, float limit, const GradientScale& gradients,
+                          float* scale) = 0;
   virtual void zero(Stream stream, void* memory, ByteCount bytes) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Values: an array in device memory and the type of its elements, fp32 or bf16.
+// Values: an array in device memory and the type of its elements, fp32, bf16 or fp16.
 //
 // A float pointer converts by itself: fp32 code reads as it would without types. Null: no array.
 #pragma once
@@ -8,6 +8,7 @@
 
 #include "core/program/data_type.h"
 #include "executor/kernel/bfloat16.h"
+#include "executor/kernel/float16.h"
 
 namespace trainyard::executor {
 
@@ -19,6 +20,7 @@ struct Values {
   Values(std::nullptr_t) {}
   Values(float* values) : data(values) {}
   Values(Bfloat16* values) : data(values), type(DataType::kBf16) {}
+  Values(Float16* values) : data(values), type(DataType::kFp16) {}
   Values(void* memory, DataType of) : data(memory), type(of) {}
 
   explicit operator bool() const { return data != nullptr; }
@@ -41,6 +43,7 @@ struct ConstValues {
   ConstValues(std::nullptr_t) {}
   ConstValues(const float* values) : data(values) {}
   ConstValues(const Bfloat16* values) : data(values), type(DataType::kBf16) {}
+  ConstValues(const Float16* values) : data(values), type(DataType::kFp16) {}
   ConstValues(const void* memory, DataType of) : data(memory), type(of) {}
   ConstValues(Values values) : data(values.data), type(values.type) {}
 

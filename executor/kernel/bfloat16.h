@@ -1,4 +1,4 @@
-// Elements as kernels see them: stored as fp32 or bf16, computed in fp32.
+// Elements as kernels see them: stored as fp32 or bf16 (or fp16, float16.h), computed in fp32.
 //
 //   load   exact: a bf16 is the upper half of an fp32
 //   store  to the nearest, ties to even; NaN stays NaN

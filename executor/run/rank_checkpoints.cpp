@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "core/error.h"
 #include "executor/checkpoint/load_state.h"
 
 namespace trainyard::executor {
@@ -37,7 +38,15 @@ CheckpointManifest RankCheckpoints::manifest() const {
 
 void RankCheckpoints::load(std::int64_t steps) {
   const std::filesystem::path folder = files_.checkpoint(steps);
-  load_state(connection_.device(), worker_.state(), folder, read_manifest(folder));
+  const CheckpointManifest manifest = read_manifest(folder);
+  load_state(connection_.device(), worker_.state(), folder, manifest);
+  if (worker_.loss_scale()) {
+    if (!manifest.loss_scale) {
+      throw Error("holds no loss scale, which an fp16 run goes on with", folder.string(),
+                  "resume from an older checkpoint, or start anew");
+    }
+    worker_.set_loss_scale(*manifest.loss_scale);
+  }
 }
 
 // A run that stops before its plan's end saves there, so that it can be resumed; a whole one has its final weights.
@@ -67,7 +76,7 @@ void RankCheckpoints::after_step(std::int64_t done, bool anyone_busy, bool last)
     return;
   }
   due_ = false;
-  saver_->begin(done);
+  saver_->begin(done, worker_.loss_scale());
   if (!plan_.checkpoint.asynchronous) {
     saver_->wait();
     connection_.communicator().barrier();

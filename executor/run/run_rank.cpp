@@ -207,6 +207,8 @@ class RankRun {
       step.mfu = needed / possible;
     }
     step.resident = resident;
+    step.loss_scale = result.loss_scale;
+    step.skipped = result.skipped;
     return step;
   }
 

@@ -91,7 +91,7 @@ void update(Device& device, Stream stream, const Training& training, const StepS
 }  // namespace
 
 AdamW adamw_options(const Training& training, const StepSettings& settings, bool decay) {
-  const auto updates = static_cast<double>(settings.step + 1);
+  const auto updates = static_cast<double>(settings.updates + 1);
   AdamW options;
   options.learning_rate = static_cast<float>(settings.learning_rate);
   options.beta1 = static_cast<float>(training.beta1);
@@ -144,7 +144,7 @@ Action bind_optimizer(const BindingContext& context, const Instruction& instruct
   Device* device = &context.device;
   const Stream stream = instruction.stream;
   return [=, training = plan.training, ranges = update_ranges(bucket, operands.owned)](const StepSettings& settings) {
-    device->clip_scale(stream, sums, limit, clip_scale);
+    device->clip_scale(stream, sums, limit, settings.gradients, clip_scale);
     for (const UpdateRange& range : ranges) {
       update(*device, stream, training, settings, operands, range, clip_scale);
     }

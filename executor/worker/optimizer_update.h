@@ -16,7 +16,7 @@ Action bind_gradient_norm(const BindingContext& context, const Instruction& inst
 Action bind_optimizer(const BindingContext& context, const Instruction& instruction, const Plan& plan,
                       float* clip_scale);
 
-// AdamW's numbers for a step (from 0): bias corrections 1 - beta^(step + 1).
+// AdamW's numbers for a step: bias corrections 1 - beta^(updates + 1).
 AdamW adamw_options(const Training& training, const StepSettings& settings, bool decay);
 
 }  // namespace trainyard::executor

@@ -2,8 +2,8 @@
 //
 // The data-parallel replicas of a parameter hold the same values, and so do the tensor-parallel ranks of a replicated
 // one and the two ends of a pipeline that share a tied table: `saved` shares the saving out among them, so that the
-// ranks' saved parts are the whole state, once. There is no other state: weights and data order are functions of the
-// seed, the data position and the learning rate of the step.
+// ranks' saved parts are the whole state, once. There is no other state but fp16's loss scale (loss_scale.h): weights
+// and data order are functions of the seed, the data position and the learning rate of the step.
 #pragma once
 
 #include <cstdint>

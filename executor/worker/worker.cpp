@@ -77,6 +77,9 @@ Worker::Worker(Plan plan, Device& device, Communicator& communicator, WorkerOpti
       options_(options),
       program_(compile(plan_)),
       coordinates_(program_.mesh.coordinates(communicator.rank())) {
+  if (plan_.layout.compute_type == DataType::kFp16) {
+    loss_scale_.emplace(plan_.training.loss_scaling);
+  }
   check(communicator.size() == program_.mesh.ranks(), "a worker for each rank of the plan");
   memory_ = std::make_unique<RankMemory>(device_, role());
   constants_ = std::make_unique<DeviceConstants>(device_, plan_.model, plan_.training.sequence);
@@ -135,8 +138,7 @@ void Worker::fill_tokens(const Bound& bound, const StepTokens& tokens) {
   }
 }
 
-StepResult Worker::run(Bound& bound, double learning_rate, float loss_scale, std::int64_t step,
-                       const StepTokens& tokens, bool trace) {
+StepResult Worker::run(Bound& bound, const StepSettings& settings, const StepTokens& tokens, bool trace) {
   const DeviceCounters device_before = device_.counters();
   const CommunicatorCounters sent_before = communicator_.counters();
   StepResult result;
@@ -149,16 +151,15 @@ StepResult Worker::run(Bound& bound, double learning_rate, float loss_scale, std
   device_.zero(Stream::kCompute, bound.sums, sum_bytes);
   fill_tokens(bound, tokens);
   device_.synchronize();  // the program orders no stream behind this: a stage without loss only reduces sums
-  result.replayed = bound.interpreter.enqueue({.step = step, .learning_rate = learning_rate, .loss_scale = loss_scale},
-                                              trace ? &result.clocks : nullptr);
+  result.replayed = bound.interpreter.enqueue(settings, trace ? &result.clocks : nullptr);
   device_.synchronize();
   result.duration = std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
   device_.copy_out(Stream::kCompute, sums.data(), bound.sums, sum_bytes);
   device_.synchronize();
   const std::span<const std::int64_t> words(sums);
-  result.gradient_norm = std::sqrt(value(words.first(kSumWords)));
+  result.gradient_norm = std::sqrt(value(words.first(kSumWords))) / static_cast<double>(settings.gradients.scale);
   result.loss = value(words.last(kSumWords)) / tokens_per_step();
-  result.learning_rate = learning_rate;
+  result.learning_rate = settings.learning_rate;
   result.counted = difference(device_.counters(), device_before, communicator_.counters(), sent_before);
   return result;
 }
@@ -168,8 +169,29 @@ StepResult Worker::train(std::int64_t step, const StepTokens& tokens, bool trace
   if (options_.fault == Fault::kWrongLossDenominator) {
     denominator -= static_cast<double>(plan_.layout.sequences_per_step());
   }
-  return run(*training_, learning_rate_at(plan_.training, step), static_cast<float>(1.0 / denominator), step, tokens,
-             trace);
+  StepSettings settings{.updates = step, .learning_rate = learning_rate_at(plan_.training, step)};
+  if (loss_scale_) {
+    gradient_scale_ = loss_scale_->state().scale;
+    settings.updates -= loss_scale_->state().skipped_steps;
+    settings.gradients = {.scale = static_cast<float>(gradient_scale_), .skips = true};
+  }
+  settings.loss_scale = static_cast<float>(gradient_scale_ / denominator);
+  StepResult result = run(*training_, settings, tokens, trace);
+  if (loss_scale_) {
+    result.loss_scale = gradient_scale_;
+    result.skipped = !std::isfinite(result.gradient_norm);
+    loss_scale_->after_step(result.skipped);
+  }
+  return result;
+}
+
+std::optional<LossScaleState> Worker::loss_scale() const {
+  return loss_scale_ ? std::optional(loss_scale_->state()) : std::nullopt;
+}
+
+void Worker::set_loss_scale(const LossScaleState& state) {
+  check(loss_scale_.has_value(), "an fp16 run has a loss scale");
+  loss_scale_->set_state(state);
 }
 
 double Worker::evaluate(const StepTokens& tokens) {
@@ -179,7 +201,7 @@ double Worker::evaluate(const StepTokens& tokens) {
     evaluation_ = std::make_unique<Bound>(plan_, *evaluation_program_, device_, communicator_,
                                           memory_->addresses_for(role), constants_->addresses(), WorkerOptions{});
   }
-  return run(*evaluation_, 0.0, 0.0F, 0, tokens, false).loss;
+  return run(*evaluation_, {}, tokens, false).loss;
 }
 
 std::vector<float> Worker::evaluated_logits() {
@@ -211,6 +233,9 @@ std::vector<TensorSlice> Worker::slices(bool gradients) {
                         .flat = {begin, end},
                         .values = std::vector<float>(static_cast<std::size_t>(end - begin))};
       read_floats(device_, values + (placed.offset + begin), slice.values.data(), end - begin);
+      for (float& gradient : gradients ? std::span(slice.values) : std::span<float>()) {
+        gradient /= static_cast<float>(gradient_scale_);
+      }
       result.push_back(std::move(slice));
     }
   }

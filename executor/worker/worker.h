@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,7 +13,9 @@
 #include "executor/data/step_tokens.h"
 #include "executor/device/device.h"
 #include "executor/worker/fault.h"
+#include "executor/worker/loss_scale.h"
 #include "executor/worker/state_slice.h"
+#include "executor/worker/step_settings.h"
 #include "executor/worker/tensor_slice.h"
 
 namespace trainyard::executor {
@@ -26,10 +29,12 @@ struct StepResult {
   double loss = 0;           // mean over the step's tokens of all ranks, nats
   double gradient_norm = 0;  // global, before clipping
   double learning_rate = 0;
-  Nanoseconds duration = 0;        // on this rank, from first enqueue to the last instruction's end
-  std::vector<SliceClock> clocks;  // by instruction, when asked for
-  Volumes counted;                 // at the matmul and at the posted send
-  bool replayed = false;           // its repeated part was captured work
+  Nanoseconds duration = 0;          // on this rank, from first enqueue to the last instruction's end
+  std::vector<SliceClock> clocks;    // by instruction, when asked for
+  Volumes counted;                   // at the matmul and at the posted send
+  bool replayed = false;             // its repeated part was captured work
+  std::optional<double> loss_scale;  // of fp16
+  bool skipped = false;              // fp16: gradients overflowed, nothing was updated
 };
 
 class Worker {
@@ -49,7 +54,8 @@ class Worker {
 
   void set_parameters(const WeightSource& source);
 
-  // A training step; `step` from 0. All ranks call it with the same step and trace flag.
+  // A training step; `step` from 0. All ranks call it with the same step and trace flag. Of fp16, throws Error where
+  // gradients overflow even unscaled.
   StepResult train(std::int64_t step, const StepTokens& tokens, bool trace = false);
   // Mean loss of the same number of tokens as a step's, in nats; nothing is updated.
   double evaluate(const StepTokens& tokens);
@@ -63,11 +69,12 @@ class Worker {
 
   // What a checkpoint keeps of this rank, as addresses of the device. Between steps only.
   std::vector<StateSlice> state() const;
+  std::optional<LossScaleState> loss_scale() const;  // of fp16, as state() the same on all ranks
+  void set_loss_scale(const LossScaleState& state);
 
  private:
   struct Bound;  // a program bound to memory
-  StepResult run(Bound& bound, double learning_rate, float loss_scale, std::int64_t step, const StepTokens& tokens,
-                 bool trace);
+  StepResult run(Bound& bound, const StepSettings& settings, const StepTokens& tokens, bool trace);
   void fill_tokens(const Bound& bound, const StepTokens& tokens);
   std::vector<TensorSlice> slices(bool gradients);
   double tokens_per_step() const;
@@ -77,6 +84,8 @@ class Worker {
   Device& device_;
   Communicator& communicator_;
   WorkerOptions options_;
+  std::optional<LossScale> loss_scale_;  // fp16
+  double gradient_scale_ = 1;            // of the gradients in memory
   Program program_;
   Coordinates coordinates_;
   std::unique_ptr<class RankMemory> memory_;

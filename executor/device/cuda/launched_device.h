@@ -240,40 +240,39 @@ class LaunchedDevice : public Base {
   }
   void adamw(Stream stream, const AdamW& options, float* master, Values working, ConstValues gradients, float* momentum,
              float* variance, const float* clip_scale, std::int64_t elements) override {
-    check(!working || working.type == DataType::kBf16, "a working copy is bf16");
     const AdamWFactors factors = adamw_factors(options);
-    with_element_type(gradients.type, [&]<class G>(G) {
-      this->launch(stream, AdamWKernel<G>{{},
-                                          factors,
-                                          master,
-                                          working.as<Bfloat16>(),
-                                          gradients.as<G>(),
-                                          momentum,
-                                          variance,
-                                          clip_scale,
-                                          elements,
-                                          aligned({master, working, gradients, momentum, variance})});
+    with_update_types(gradients.type, working, [&]<class G, class W>(G, W) {
+      this->launch(stream, AdamWKernel<G, W>{{},
+                                             factors,
+                                             master,
+                                             working.as<W>(),
+                                             gradients.as<G>(),
+                                             momentum,
+                                             variance,
+                                             clip_scale,
+                                             elements,
+                                             aligned({master, working, gradients, momentum, variance})});
     });
   }
   void sgd(Stream stream, float learning_rate, float momentum, float weight_decay, float* master, Values working,
            ConstValues gradients, float* velocity, const float* clip_scale, std::int64_t elements) override {
-    check(!working || working.type == DataType::kBf16, "a working copy is bf16");
-    with_element_type(gradients.type, [&]<class G>(G) {
-      this->launch(stream, SgdKernel<G>{{},
-                                        learning_rate,
-                                        momentum,
-                                        weight_decay,
-                                        master,
-                                        working.as<Bfloat16>(),
-                                        gradients.as<G>(),
-                                        velocity,
-                                        clip_scale,
-                                        elements,
-                                        aligned({master, working, gradients, velocity})});
+    with_update_types(gradients.type, working, [&]<class G, class W>(G, W) {
+      this->launch(stream, SgdKernel<G, W>{{},
+                                           learning_rate,
+                                           momentum,
+                                           weight_decay,
+                                           master,
+                                           working.as<W>(),
+                                           gradients.as<G>(),
+                                           velocity,
+                                           clip_scale,
+                                           elements,
+                                           aligned({master, working, gradients, velocity})});
     });
   }
-  void clip_scale(Stream stream, const std::int64_t* sum, float limit, float* scale) override {
-    this->launch(stream, ClipScaleKernel{sum, limit, scale});
+  void clip_scale(Stream stream, const std::int64_t* sum, float limit, const GradientScale& gradients,
+                  float* scale) override {
+    this->launch(stream, ClipScaleKernel{sum, limit, gradients, scale});
   }
 
  private:

@@ -45,6 +45,17 @@ TEST(Plan, ReadsBackWhatItWrites) {
   EXPECT_EQ(to_json(read), to_json(plan));
 }
 
+// Where it counts: a checkpoint belongs to its plan's text, which other plans keep.
+TEST(Plan, OfFp16HasALossScale) {
+  Plan plan = sample_plan();
+  plan.layout.compute_type = DataType::kBf16;
+  EXPECT_FALSE(contains(to_json(plan), "loss_scale"));
+  plan.layout.compute_type = DataType::kFp16;
+  EXPECT_EQ(parse_plan(to_json(plan), "plan.json").training.loss_scaling, (LossScaling{65536, 2000}));
+  plan.training.loss_scaling = {.initial = 1024, .growth_steps = 7};
+  EXPECT_EQ(parse_plan(to_json(plan), "plan.json").training, plan.training);
+}
+
 TEST(Plan, IsWrittenToAFileAndReadFromIt) {
   const TemporaryFolder folder;
   write_plan(sample_plan(), folder.path() / "plan.json");
@@ -144,6 +155,9 @@ TEST(ValidatePlan, FindsPartsThatContradictEachOther) {
   EXPECT_EQ(where("/training/beta2", 1.0), "plan.json#/training/beta2");
   EXPECT_EQ(where("/training/clip_norm", 0.0), "plan.json#/training/clip_norm");
   EXPECT_EQ(where("/training/steps", 0), "plan.json#/training/steps");
+  EXPECT_EQ(where("/training/initial_loss_scale", 1000), "plan.json#/training/initial_loss_scale");
+  EXPECT_EQ(where("/training/initial_loss_scale", 1 << 25), "plan.json#/training/initial_loss_scale");
+  EXPECT_EQ(where("/training/loss_scale_growth_steps", 0), "plan.json#/training/loss_scale_growth_steps");
   EXPECT_EQ(where("/checkpoint/every_steps", 0), "plan.json#/checkpoint/every_steps");
   EXPECT_EQ(where("/checkpoint/keep", 0), "plan.json#/checkpoint/keep");
   EXPECT_EQ(where("/recovery/hang_timeout", "0 s"), "plan.json#/recovery/hang_timeout");

@@ -128,6 +128,17 @@ TEST(RunRecord, KeepsALossThatIsNoLongerFinite) {
   EXPECT_EQ(record.steps.at(0).mfu, std::nullopt);
 }
 
+TEST(RunRecord, KeepsTheLossScaleOfAStepThatWasSkipped) {
+  StepRecord skipped = step(0);
+  skipped.loss_scale = 65536;
+  skipped.skipped = true;
+  const RunRecord record = read(to_json_line(header()) + to_json_line(skipped) + to_json_line(step(1)));
+  EXPECT_EQ(record.steps.at(0).loss_scale, 65536);
+  EXPECT_TRUE(record.steps.at(0).skipped);
+  EXPECT_EQ(record.steps.at(1).loss_scale, std::nullopt);
+  EXPECT_FALSE(record.steps.at(1).skipped);
+}
+
 TEST(RunRecord, SaysWhyARunFailed) {
   const RunFailure failure{.rank = Rank(1), .step = 12, .cause = "killed by signal 9", .last_lines = {"a\"b", "c\xFF"}};
   const RunRecord record = read(to_json_line(header()) + end_json_line(failure));

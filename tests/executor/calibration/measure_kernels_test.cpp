@@ -104,17 +104,27 @@ INSTANTIATE_TEST_SUITE_P(Devices, CalibrationCases, testing::Bool(),
 
 TEST_P(CalibrationCases, CoverEveryOrderPassAndKernel) {
   const KernelCases cases = GetParam() ? gpu_calibration_cases() : calibration_cases();
-  std::set<std::pair<Transpose, bool>> orders;
-  for (const Gemm& gemm : cases.gemms) {
-    orders.emplace(gemm.transpose, gemm.accumulate);
+  for (const DataType type : {DataType::kFp32, DataType::kBf16, DataType::kFp16}) {
+    SCOPED_TRACE(to_string(type));
+    std::set<std::pair<Transpose, bool>> orders;
+    std::set<std::int64_t> depths;
+    for (const Gemm& gemm : cases.gemms) {
+      if (gemm.type == type) {
+        orders.emplace(gemm.transpose, gemm.accumulate);
+        depths.insert(gemm.k);
+      }
+    }
+    EXPECT_GE(orders.size(), 3u);
+    EXPECT_TRUE(orders.contains({Transpose::kTN, true}));  // gradients of weights
+    EXPECT_GE(depths.size(), 4u);
+    std::set<AttentionPass> passes;
+    for (const Attention& attention : cases.attentions) {
+      if (attention.type == type) {
+        passes.insert(attention.pass);
+      }
+    }
+    EXPECT_EQ(passes.size(), 2u);
   }
-  EXPECT_GE(orders.size(), 3u);
-  EXPECT_TRUE(orders.contains({Transpose::kTN, true}));  // gradients of weights
-  std::set<AttentionPass> passes;
-  for (const Attention& attention : cases.attentions) {
-    passes.insert(attention.pass);
-  }
-  EXPECT_EQ(passes.size(), 2u);
   std::set<ElementwiseKernel> kernels;
   for (const Elementwise& pass : cases.elementwise) {
     kernels.insert(pass.kernel);

@@ -1,8 +1,8 @@
 // Every method of Device on every device, against the CPU device, whose own tests compare it with fp64 references.
 //
 // The devices: "cuda", skipped where no GPU is; and "emulated", the same kernels as on a GPU run thread by thread on
-// the CPU (cuda/emulated_block.h), everywhere. fp32 to 1e-5; bf16 to two units in its last place, 2^-7, of the larger
-// of the value and the deviation of the inputs, as sums in another order may round another way.
+// the CPU (cuda/emulated_block.h), everywhere. fp32 to 1e-5; bf16 and fp16 to two units in their last place, 2^-7 and
+// 2^-10, of the larger of the value and the deviation of the inputs, as sums in another order may round another way.
 #include <time.h>
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 
 #include "core/error.h"
 #include "core/program/norm_sum.h"
+#include "executor/device/convert.h"
 #include "executor/device/cuda_module.h"
 #include "tests/executor/device/cuda/emulated_device.h"
 #include "tests/executor/device/device_fixture.h"
@@ -55,11 +56,7 @@ class Arrays {
     if (type == DataType::kFp32) {
       return raw(std::vector<float>(values.begin(), values.end()));
     }
-    std::vector<Bfloat16> narrow(values.size());
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      store(&narrow[i], static_cast<float>(values[i]));
-    }
-    return raw(narrow);
+    return type == DataType::kBf16 ? rounded<Bfloat16>(values) : rounded<Float16>(values);
   }
   Values unwritten(std::int64_t count) { return of_type(not_numbers(count), type_); }
   float* unwritten_floats(std::int64_t count) { return of_type(not_numbers(count), DataType::kFp32).as<float>(); }
@@ -69,8 +66,8 @@ class Arrays {
     if (values.type == DataType::kFp32) {
       result = read_raw(values.as<float>(), count);
     } else {
-      const auto narrow = read_raw(values.as<Bfloat16>(), count);
-      std::transform(narrow.begin(), narrow.end(), result.begin(), [](const Bfloat16& x) { return load(&x); });
+      const auto narrow = read_raw(values.as<std::uint16_t>(), count);
+      to_floats(ConstValues(narrow.data(), values.type), result.data(), count);
     }
     results.push_back(std::move(result));
   }
@@ -82,6 +79,14 @@ class Arrays {
   std::vector<std::vector<std::int64_t>> sums;
 
  private:
+  template <class T>
+  Values rounded(const std::vector<double>& values) {
+    std::vector<T> narrow(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      store(&narrow[i], static_cast<float>(values[i]));
+    }
+    return raw(narrow);
+  }
   static std::vector<double> not_numbers(std::int64_t count) {
     return std::vector<double>(static_cast<std::size_t>(count), std::nan(""));
   }
@@ -129,7 +134,7 @@ class DeviceContract : public testing::TestWithParam<Case> {
     Arrays got = arrays(GetParam().device);
     work(got);
     EXPECT_EQ(got.sums, expected.sums);
-    compare(got, expected, GetParam().type == DataType::kFp32 ? 1e-5 : 0x1p-7, deviation);
+    compare(got, expected, tolerance(), deviation);
     if (GetParam().device == "emulated") {  // no result depends on which thread comes first
       Arrays descending = arrays("emulated descending");
       work(descending);
@@ -141,6 +146,10 @@ class DeviceContract : public testing::TestWithParam<Case> {
       EXPECT_EQ(again.sums, got.sums);
       compare(again, got, 0.0, 0.0);
     }
+  }
+
+  double tolerance() const {
+    return GetParam().type == DataType::kFp32 ? 1e-5 : GetParam().type == DataType::kBf16 ? 0x1p-7 : 0x1p-10;
   }
 
   static void compare(const Arrays& got, const Arrays& expected, double tolerance, double deviation) {
@@ -355,13 +364,19 @@ TEST_P(DeviceContract, ClipFactors) {
     std::vector<std::int64_t> infinite = words;
     add_term(infinite, std::numeric_limits<double>::infinity());
     const std::int64_t *sum = x.raw(words), *none = x.raw(std::vector<std::int64_t>(kSumWords, 0));
-    float* scales = x.unwritten_floats(4);
-    x->clip_scale(kStream, sum, 1.0f, scales);
-    x->clip_scale(kStream, sum, 1e3f, scales + 1);
-    x->clip_scale(kStream, sum, 0.0f, scales + 2);
-    x->clip_scale(kStream, none, 1.0f, scales + 3);
-    x.read(scales, 4);
-    x->clip_scale(kStream, x.raw(infinite), 1.0f, scales);
+    float* scales = x.unwritten_floats(7);
+    x->clip_scale(kStream, sum, 1.0f, {}, scales);
+    x->clip_scale(kStream, sum, 1e3f, {}, scales + 1);
+    x->clip_scale(kStream, sum, 0.0f, {}, scales + 2);
+    x->clip_scale(kStream, none, 1.0f, {}, scales + 3);
+    const GradientScale scaled{.scale = 1024.0f, .skips = true};
+    x->clip_scale(kStream, sum, 1e-3f, scaled, scales + 4);
+    x->clip_scale(kStream, sum, 1.0f, scaled, scales + 5);
+    x->clip_scale(kStream, x.raw(infinite), 1.0f, scaled, scales + 6);
+    x.read(scales, 7);
+    EXPECT_EQ(x.results.front()[5], 0x1p-10f);  // the norm, 5.77 / 1024, is below 1
+    EXPECT_EQ(x.results.front()[6], kSkipUpdate);
+    x->clip_scale(kStream, x.raw(infinite), 1.0f, {}, scales);
     float scale = 0.0f;
     x->copy_out(kStream, &scale, scales, ByteCount(4));
     x->synchronize();
@@ -380,7 +395,7 @@ TEST_P(DeviceContract, OptimizersUpdateMasterAndWorkingCopy) {
                           .weight_decay = 0.1f,
                           .bias_correction1 = 0.19f,
                           .bias_correction2 = 0.0199f};
-      const bool mixed = x.type() == DataType::kBf16;
+      const bool mixed = x.type() != DataType::kFp32;
       const Values working = mixed ? x.unwritten(n) : Values();
       const Values gradients = x.values(n, 1);
       const float* clip = x.raw(std::vector<float>{0.5f});
@@ -398,6 +413,23 @@ TEST_P(DeviceContract, OptimizersUpdateMasterAndWorkingCopy) {
         x.read(working, n);
       }
     });
+  }
+}
+
+TEST_P(DeviceContract, AnUpdateThatIsSkippedChangesNothing) {
+  constexpr std::int64_t kElements = 5003;
+  const bool mixed = GetParam().type != DataType::kFp32;
+  const std::vector<float> kept(kElements, 0.75f);
+  Arrays x = arrays(GetParam().device);
+  const Values gradients = x.of_type(std::vector<double>(kElements, std::nan("")), x.type());
+  const Values working = mixed ? x.of_type(std::vector<double>(kElements, 0.75), x.type()) : Values();
+  float *master = x.raw(kept), *momentum = x.raw(kept), *variance = x.raw(kept);
+  const float* skip = x.raw(std::vector<float>{kSkipUpdate});
+  x->adamw(kStream, {.learning_rate = 1e-2f}, master, working, gradients, momentum, variance, skip, kElements);
+  x->sgd(kStream, 0.1f, 0.9f, 0.01f, master, working, gradients, momentum, skip, kElements);
+  for (const Values& array : {Values(master), Values(momentum), Values(variance), mixed ? working : Values(master)}) {
+    x.read(array, kElements);
+    EXPECT_EQ(x.results.back(), kept);
   }
 }
 
@@ -665,7 +697,8 @@ TEST_P(DeviceContract, SlicesLieOnTheHostsClockAndFailuresStopTheDevice) {
 
 INSTANTIATE_TEST_SUITE_P(Devices, DeviceContract,
                          testing::Values(Case{"emulated", DataType::kFp32}, Case{"emulated", DataType::kBf16},
-                                         Case{"cuda", DataType::kFp32}, Case{"cuda", DataType::kBf16}),
+                                         Case{"emulated", DataType::kFp16}, Case{"cuda", DataType::kFp32},
+                                         Case{"cuda", DataType::kBf16}, Case{"cuda", DataType::kFp16}),
                          name_of);
 
 TEST(CudaModule, SaysWhyThereIsNoGpuOrMakesADevice) {

@@ -30,7 +30,7 @@ TEST(ClipScale, IsTheLimitOverTheNormAndAtMostOne) {
   float* scale = device.unwritten(1);
   const std::int64_t* words = device.upload(sum);
   const auto at_limit = [&](float limit) {
-    device->clip_scale(Stream::kCompute, words, limit, scale);
+    device->clip_scale(Stream::kCompute, words, limit, {}, scale);
     return device.download(scale, 1)[0];
   };
   EXPECT_NEAR(at_limit(1.0f), 0.25, 1e-6);

@@ -2,7 +2,8 @@
 // (tests/executor/device/cuda), and on a GPU where there is one.
 //
 // The program, the buffers and what is counted are the same; sums are taken in another order, so that gradients agree
-// to what rounding leaves: 1e-5 of a tensor's norm in fp32, 3e-2 in bf16 (executor.md section 7).
+// to what rounding leaves: 1e-5 of a tensor's norm in fp32, 3e-2 in bf16 (executor.md section 7), 4e-3 in fp16, whose
+// unit in the last place is an eighth of that.
 #include <gtest/gtest.h>
 
 #include "executor/device/cuda_module.h"
@@ -70,6 +71,8 @@ TEST(GpuKernels, AStepInFp32IsTheCpus) { expect_same_step(short_plan({}), emulat
 
 TEST(GpuKernels, AStepInBf16IsTheCpus) { expect_same_step(short_plan(bf16_layout()), emulated(), 3e-2, 1e-3); }
 
+TEST(GpuKernels, AStepInFp16IsTheCpus) { expect_same_step(short_plan(fp16_layout()), emulated(), 4e-3, 2e-4); }
+
 TEST(GpuKernels, TensorParallelRanksWithSlicedVocabulary) {
   Layout layout;
   layout.tensor = 2;
@@ -109,6 +112,13 @@ TEST(CudaKernels, AStepInBf16IsTheCpus) {
     GTEST_SKIP() << status.problem;
   }
   expect_same_step(plan_of(bf16_layout()), on_gpu(), 3e-2, 1e-3);
+}
+
+TEST(CudaKernels, AStepInFp16IsTheCpus) {
+  if (const CudaStatus status = cuda_status(); !status.problem.empty()) {
+    GTEST_SKIP() << status.problem;
+  }
+  expect_same_step(plan_of(fp16_layout()), on_gpu(), 4e-3, 2e-4);
 }
 
 }  // namespace

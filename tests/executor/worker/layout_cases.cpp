@@ -94,6 +94,14 @@ Layout bf16_layout() {
   return layout;
 }
 
+Layout fp16_layout() {
+  Layout layout;
+  layout.compute_type = DataType::kFp16;
+  layout.parameter_type = DataType::kFp16;
+  layout.communication_type = DataType::kFp16;
+  return layout;
+}
+
 Plan reference_plan(const Plan& plan) {
   Plan reference = plan;
   reference.layout = Layout{};

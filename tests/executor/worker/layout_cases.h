@@ -24,6 +24,9 @@ Layout layout_of_degrees(int tensor, int pipeline, int data);
 // One rank in bf16 mixed precision, with fp32 gradients.
 Layout bf16_layout();
 
+// The same in fp16.
+Layout fp16_layout();
+
 // Every layout of 1, 2 and 4 ranks: tp x pp x dp, with the switches that apply to each (ZeRO 0 and 1, GPipe
 // and 1F1B, micro-batches of 1 and 2, overlap on and off, strict on and off), and some with recomputation
 // and with all gradients in one bucket.

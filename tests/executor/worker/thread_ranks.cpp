@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -73,12 +74,16 @@ RankResult train(Worker& worker, std::int64_t steps, const std::vector<std::uint
     const StepResult done = worker.train(step, training_tokens(text, plan, step, data));
     result.losses.push_back(done.loss);
     result.gradient_norms.push_back(done.gradient_norm);
+    if (done.loss_scale) {
+      result.loss_scales.push_back(*done.loss_scale);
+      EXPECT_EQ(done.skipped, !std::isfinite(done.gradient_norm));
+    }
     result.counted.push_back(done.counted);
+    result.replays = result.replays || done.replayed;
     if (step == 0) {
       result.gradients = worker.gradients();
     }
   }
-  result.replays = worker.replays();
   result.parameters = worker.parameters();
   result.evaluation = worker.evaluate(training_tokens(text, plan, 0, data));
   return result;

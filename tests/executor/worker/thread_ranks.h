@@ -20,13 +20,14 @@ namespace trainyard::executor {
 struct RankResult {
   std::vector<double> losses;           // by step
   std::vector<double> gradient_norms;   // by step
+  std::vector<double> loss_scales;      // by step, of fp16
   std::vector<TensorSlice> gradients;   // of the first step
   std::vector<TensorSlice> parameters;  // after the last
   std::vector<Volumes> counted;         // by step
   Volumes planned;
   ByteCount allocated;
   ByteCount planned_bytes;
-  bool replays = false;   // the repeated part of a step was captured
+  bool replays = false;   // the repeated part of some step was captured work
   double evaluation = 0;  // mean loss of step 0's tokens after the last step
 };
 

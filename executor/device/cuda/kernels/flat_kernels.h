@@ -1,7 +1,7 @@
 // Kernels over flat arrays, a piece of kPiece elements per block; and rotary positions, a block per token.
 //
-// Bound by memory; executor/kernel says the bytes an element. AdamW with a bf16 working copy and bf16 gradients moves
-// 28 bytes an element: 2 + 12 read, 12 + 2 written.
+// Bound by memory; executor/kernel says the bytes an element. AdamW with a 16-bit working copy and 16-bit gradients
+// moves 28 bytes an element: 2 + 12 read, 12 + 2 written.
 #pragma once
 
 #include <cstdint>
@@ -154,12 +154,12 @@ struct RopeKernel {
   }
 };
 
-// G: the gradients' type. working may be null.
-template <class G>
+// G: the gradients' type, W: the working copy's. working may be null.
+template <class G, class W>
 struct AdamWKernel : FlatKernel<G, 4> {
   AdamWFactors factors;
   float* master;
-  Bfloat16* working;
+  W* working;
   const G* gradients;
   float *momentum, *variance;
   const float* clip_scale;
@@ -170,6 +170,9 @@ struct AdamWKernel : FlatKernel<G, 4> {
   template <class Block>
   TRAINYARD_HOST_DEVICE void operator()(Block& block) const {
     const float clip = *clip_scale;
+    if (clip < 0.0f) {
+      return;
+    }
     this->each(block, elements, vectors, [&](auto i) {
       auto p = load(master + i), m = load(momentum + i), v = load(variance + i);
       const auto g = load(gradients + i) * clip;
@@ -194,11 +197,11 @@ struct AdamWKernel : FlatKernel<G, 4> {
 };
 
 // velocity null: plain. working may be null.
-template <class G>
+template <class G, class W>
 struct SgdKernel : FlatKernel<G, 4> {
   float learning_rate, momentum, weight_decay;
   float* master;
-  Bfloat16* working;
+  W* working;
   const G* gradients;
   float* velocity;
   const float* clip_scale;
@@ -209,6 +212,9 @@ struct SgdKernel : FlatKernel<G, 4> {
   template <class Block>
   TRAINYARD_HOST_DEVICE void operator()(Block& block) const {
     const float clip = *clip_scale;
+    if (clip < 0.0f) {
+      return;
+    }
     this->each(block, elements, vectors, [&](auto i) {
       auto p = load(master + i);
       auto direction = load(gradients + i) * clip;

@@ -11,6 +11,7 @@
 #include "executor/device/cuda/kernels/block_group.h"
 #include "executor/device/cuda/kernels/fixed_point.h"
 #include "executor/device/cuda/kernels/launch_shape.h"
+#include "executor/kernel/optimizer.h"
 
 namespace trainyard::executor {
 
@@ -91,28 +92,22 @@ struct SumOfSquares {
   }
 };
 
-// *scale = min(1, limit / (norm + 1e-6)); 1 where limit is 0. One thread.
+// kernel/optimizer.h's update_factor. One thread.
 struct ClipScaleKernel {
   static constexpr int kMaxThreads = 32;
   static constexpr int kBlocksPerProcessor = 1;
 
   const std::int64_t* sum;
   float limit;
+  GradientScale gradients;
   float* scale;
 
   LaunchShape shape() const { return {1, kMaxThreads, 0}; }
   template <class Block>
   TRAINYARD_HOST_DEVICE void operator()(Block& block) const {
-    if (block.thread() != 0) {
-      return;
+    if (block.thread() == 0) {
+      *scale = update_factor(std::sqrt(fixed_point_value(sum)), limit, gradients);
     }
-    if (limit == 0.0f) {
-      *scale = 1.0f;
-      return;
-    }
-    const double ratio = static_cast<double>(limit) / (std::sqrt(fixed_point_value(sum)) + 1e-6);
-    // A norm that is not a number makes the factor so too, rather than leaving the gradients unclipped.
-    *scale = ratio >= 1.0 ? 1.0f : static_cast<float>(ratio);
   }
 };
 

@@ -3,11 +3,12 @@
 //   C[16, 8 kTiles] += A[16, kDepth] B,   A[m][k];  B as [n][k] (kNT) or [k][n] (kNN)
 //
 // C lies in registers as the tensor cores' m16n8 accumulators do (PTX ISA, "mma.m16n8k16"): lane l = 4 g + q holds
-// of each 8 columns C[g][2q], C[g][2q + 1], C[g + 8][2q], C[g + 8][2q + 1]. bf16 goes through the tensor cores with
-// fp32 sums; fp32 through ordinary multiply-adds in the same places, so that one attention kernel serves both.
+// of each 8 columns C[g][2q], C[g][2q + 1], C[g + 8][2q], C[g + 8][2q + 1]. 16-bit types go through the tensor
+// cores with fp32 sums; fp32 through ordinary multiply-adds in the same places, so that one attention kernel serves
+// both.
 //
 // A Block has for this:
-//   multiply(c, a, b)                       mma.m16n8k16 of bf16
+//   multiply<T>(c, a, b)                    mma.m16n8k16 of bf16 or fp16
 //   load_matrices(r, row), ..._transposed   ldmatrix.x4: lane l gives the address of row l % 8 of 8x8 matrix l / 8
 //   copy16(to, from), commit_copies(), wait_copies<N>()   cp.async: 16 bytes, until at most N commits are under way
 #pragma once
@@ -16,6 +17,7 @@
 
 #include "core/program/operation.h"
 #include "executor/kernel/bfloat16.h"
+#include "executor/kernel/float16.h"
 #include "executor/kernel/host_device.h"
 
 namespace trainyard::executor {
@@ -29,9 +31,10 @@ TRAINYARD_HOST_DEVICE constexpr int padded(int width) {
   return width + 16 / static_cast<int>(sizeof(T));
 }
 
-template <Transpose kOrder, int kDepth, int kTiles, class Block>
-TRAINYARD_HOST_DEVICE inline void warp_product(Block& block, float (&c)[kTiles][4], const Bfloat16* a, int a_stride,
-                                               const Bfloat16* b, int b_stride) {
+template <Transpose kOrder, int kDepth, int kTiles, class Block, class T>
+TRAINYARD_HOST_DEVICE inline void warp_product(Block& block, float (&c)[kTiles][4], const T* a, int a_stride,
+                                               const T* b, int b_stride) {
+  static_assert(sizeof(T) == 2, "the tensor cores take 16-bit types here");
   static_assert(kTiles % 2 == 0 && kDepth % 16 == 0);
   const int lane = block.thread() % 32;
 #pragma unroll
@@ -47,8 +50,8 @@ TRAINYARD_HOST_DEVICE inline void warp_product(Block& block, float (&c)[kTiles][
       } else {
         block.load_matrices_transposed(right, b + (k + lane % 16) * b_stride + tile * 8 + lane / 16 * 8);
       }
-      block.multiply(c[tile], left, right[0], right[1]);
-      block.multiply(c[tile + 1], left, right[2], right[3]);
+      block.template multiply<T>(c[tile], left, right[0], right[1]);
+      block.template multiply<T>(c[tile + 1], left, right[2], right[3]);
     }
   }
 }

@@ -1,6 +1,5 @@
 #include "tests/executor/device/cuda/emulated_block.h"
 
-#include <bit>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -15,8 +14,8 @@ constexpr int kLanes = 32;
 constexpr std::size_t kStackBytes = std::size_t{128} << 10;
 constexpr std::uintptr_t kAlignment = 16;
 
-float low(std::uint32_t pair) { return std::bit_cast<float>(pair << 16U); }
-float high(std::uint32_t pair) { return std::bit_cast<float>(pair & 0xffff0000U); }
+std::uint16_t low(std::uint32_t pair) { return static_cast<std::uint16_t>(pair); }
+std::uint16_t high(std::uint32_t pair) { return static_cast<std::uint16_t>(pair >> 16U); }
 
 }  // namespace
 
@@ -52,11 +51,12 @@ unsigned EmulatedBlock::ballot(bool bit) {
   return bits;
 }
 
-// PTX ISA, mma.m16n8k16 with .bf16: lane 4 g + q holds
+// PTX ISA, mma.m16n8k16 with .bf16 or .f16: lane 4 g + q holds
 //   A  a0: [g][2q, 2q+1]  a1: [g+8][2q, ..]  a2: [g][2q+8, ..]  a3: [g+8][2q+8, ..]
 //   B  b0: [2q, 2q+1][g]  b1: [2q+8, 2q+9][g]
 //   C  c0, c1: [g][2q, 2q+1]  c2, c3: [g+8][2q, 2q+1]
-void EmulatedBlock::multiply(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1) {
+void EmulatedBlock::multiply_pairs(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1,
+                                   float (*element)(std::uint16_t bits)) {
   const std::uint32_t mine[6] = {a[0], a[1], a[2], a[3], b0, b1};
   const int lane = thread_ % kLanes;
   std::memcpy(slot(lane), mine, sizeof(mine));
@@ -75,7 +75,7 @@ void EmulatedBlock::multiply(float (&c)[4], const std::uint32_t (&a)[4], std::ui
       const std::uint32_t left = word(4 * g + holder, 2 * upper_half + row);
       for (int column = 0; column < 2; ++column) {
         const std::uint32_t right = word(4 * (2 * q + column) + holder, 4 + upper_half);
-        c[2 * row + column] += low(left) * low(right) + high(left) * high(right);
+        c[2 * row + column] += element(low(left)) * element(low(right)) + element(high(left)) * element(high(right));
       }
     }
   }
@@ -84,15 +84,15 @@ void EmulatedBlock::multiply(float (&c)[4], const std::uint32_t (&a)[4], std::ui
 
 // ldmatrix.x4: lane 8 j + i gives the address of row i of matrix j. Lane l gets of each the pair [l / 4][2 (l % 4),
 // ..], transposed [2 (l % 4), ..][l / 4].
-void EmulatedBlock::load_matrices(std::uint32_t (&r)[4], const Bfloat16* row, bool transposed) {
+void EmulatedBlock::load_matrices(std::uint32_t (&r)[4], const void* row, bool transposed) {
   check(reinterpret_cast<std::uintptr_t>(row) % kAlignment == 0, "rows of ldmatrix are 16-byte aligned");
   const int lane = thread_ % kLanes;
   std::memcpy(slot(lane), &row, sizeof(row));
   sync_warp();
   const auto element = [&](int matrix, int i, int j) {
-    const Bfloat16* from = nullptr;
+    const std::uint16_t* from = nullptr;
     std::memcpy(&from, slot(8 * matrix + i), sizeof(from));
-    return static_cast<std::uint32_t>(from[j].bits);
+    return static_cast<std::uint32_t>(from[j]);
   };
   for (int matrix = 0; matrix < 4; ++matrix) {
     const int major = lane / 4;

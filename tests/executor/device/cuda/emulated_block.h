@@ -17,6 +17,7 @@
 
 #include "executor/device/cuda/kernels/launch_shape.h"
 #include "executor/kernel/bfloat16.h"
+#include "executor/kernel/float16.h"
 
 namespace trainyard::executor {
 
@@ -42,9 +43,15 @@ class EmulatedBlock {
     return result;
   }
 
-  void multiply(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1);
-  void load_matrices(std::uint32_t (&r)[4], const Bfloat16* row) { load_matrices(r, row, false); }
-  void load_matrices_transposed(std::uint32_t (&r)[4], const Bfloat16* row) { load_matrices(r, row, true); }
+  template <class T>
+  void multiply(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1) {
+    multiply_pairs(c, a, b0, b1, [](std::uint16_t bits) {
+      const T element{bits};
+      return load(&element);
+    });
+  }
+  void load_matrices(std::uint32_t (&r)[4], const void* row) { load_matrices(r, row, false); }
+  void load_matrices_transposed(std::uint32_t (&r)[4], const void* row) { load_matrices(r, row, true); }
 
   void copy16(void* to, const void* from) { open_copies_.push_back({to, from}); }
   void commit_copies();
@@ -61,7 +68,9 @@ class EmulatedBlock {
   };
   // Gives `bytes` to the warp and takes those of `lane`.
   void exchange(const void* give, std::size_t bytes, int lane, void* take);
-  void load_matrices(std::uint32_t (&r)[4], const Bfloat16* row, bool transposed);
+  void multiply_pairs(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1,
+                      float (*element)(std::uint16_t bits));
+  void load_matrices(std::uint32_t (&r)[4], const void* row, bool transposed);
   void finish_copies(std::size_t under_way);
   // Where a lane of this warp puts what it gives in the present exchange. Two banks in turn: who writes the next but
   // one has passed the barrier of the next, and so everyone has read this.
