@@ -95,7 +95,7 @@ Table waterfall(const std::vector<const simulator::StepPrice*>& steps, const std
   headings.insert(headings.end(), names.begin(), names.end());
   Table table(headings, numbers_after_name(headings.size()));
   for (int loss = 0; loss < simulator::kStepLosses; ++loss) {
-    std::vector<std::string> cells = {std::string(to_string(static_cast<StepLoss>(loss)))};
+    std::vector<std::string> cells = {std::string(title_of(static_cast<StepLoss>(loss)))};
     bool any = false;
     for (const simulator::StepLosses& parts : losses) {
       const Seconds part = parts.at(static_cast<std::size_t>(loss));

@@ -101,9 +101,8 @@ Plot month_plot(const ReliabilityAnswer& answer) {
   }
   for (std::size_t use = 0; use < simulator::kTimeUses; ++use) {
     if (seen[use]) {
-      std::string name(to_string(static_cast<TimeUse>(use)));
-      std::ranges::replace(name, '_', ' ');
-      plot.legend.emplace_back(name, colour_of(static_cast<TimeUse>(use)));
+      const auto shown = static_cast<TimeUse>(use);
+      plot.legend.emplace_back(std::string(title_of(shown)), colour_of(shown));
     }
   }
   const double days = std::max(slices.back().end.si() / kDay, 1e-6);

@@ -102,12 +102,11 @@ void print_waterfall(const Session& session, const ReliabilityAnswer& answer) {
     if (share < 5e-6 && drawn < 5e-6) {
       continue;
     }
-    std::vector<std::string> cells = {std::string(to_string(use)), percent(share, 2),
+    std::vector<std::string> cells = {std::string(title_of(use)), percent(share, 2),
                                       format_quantity(from_si<Seconds>(share * kDay))};
     if (simulated) {
       cells.push_back(percent(drawn, 2));
     }
-    std::ranges::replace(cells.front(), '_', ' ');
     table.add_row(cells);
   }
   fmt::print("{}", table.text(session.out, 2));

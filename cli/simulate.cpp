@@ -234,7 +234,7 @@ Table waterfall_table(const simulator::StepLosses& losses, Seconds step) {
   for (int i = 0; i < simulator::kStepLosses; ++i) {
     const Seconds part = losses[static_cast<std::size_t>(i)];
     if (std::abs(part / step) >= 0.0005) {
-      table.add_row({std::string(to_string(static_cast<simulator::StepLoss>(i))), format_quantity(part),
+      table.add_row({std::string(title_of(static_cast<simulator::StepLoss>(i))), format_quantity(part),
                      fmt::format("{:.1f} %", 100.0 * (part / step))});
     }
   }

@@ -3,10 +3,12 @@
 #include <QApplication>
 #include <QPainter>
 #include <QProxyStyle>
+#include <QSettings>
 #include <QStyleFactory>
 #include <QStyleOption>
 #include <QToolTip>
 
+#include "gui/app/system_look.h"
 #include "gui/paint/theme.h"
 
 namespace trainyard::gui {
@@ -32,19 +34,19 @@ class OutlinedStyle : public QProxyStyle {
 
 }  // namespace
 
-QPalette use_own_style() {
-  const QPalette system = QApplication::palette();
+void use_own_style() {
   QApplication::setStyle(new OutlinedStyle(QStyleFactory::create(QStringLiteral("Fusion"))));  // the application's
-  return system;
 }
 
-void apply(Look look, const QPalette& system) {
-  const QPalette palette = look == Look::kDark    ? dark_palette()
-                           : look == Look::kLight ? light_palette()
-                           : current(system).dark ? dark_palette()
-                                                  : light_palette();
+void apply(Look look, const SystemLook& system) {
+  const bool dark = look == Look::kDark || (look == Look::kSystem && system.dark());
+  const QPalette palette = dark ? dark_palette() : light_palette();
   QApplication::setPalette(palette);
   QToolTip::setPalette(palette);
 }
+
+Look kept_look() { return static_cast<Look>(QSettings().value(QStringLiteral("look"), 0).toInt()); }
+
+void keep_look(Look look) { QSettings().setValue(QStringLiteral("look"), static_cast<int>(look)); }
 
 }  // namespace trainyard::gui

@@ -1,17 +1,20 @@
-// Light, dark or as the system has it. Qt 6.4 doesn't say which the system has: under "system" its palette stays.
+// Light, dark or as the system has it.
 #pragma once
 
-#include <QPalette>
 #include <cstdint>
 
-class QApplication;
-
 namespace trainyard::gui {
+
+class SystemLook;
 
 enum class Look : std::uint8_t { kSystem, kLight, kDark };
 
 // Before the first window: the Fusion style, which takes palettes on every system.
-QPalette use_own_style();  // gives the system's palette
-void apply(Look look, const QPalette& system);
+void use_own_style();
+void apply(Look look, const SystemLook& system);
+
+// As the person chose it last.
+Look kept_look();
+void keep_look(Look look);
 
 }  // namespace trainyard::gui

@@ -1,7 +1,8 @@
 // trainyard-gui: the desktop program.
 //
 //   trainyard-gui [FILE...]                        opens the files: studies and whatever else can be dropped
-//   trainyard-gui --screenshot DIR [--size WxH]    writes each dock as a picture and ends
+//   trainyard-gui --screenshot DIR [--size WxH] [FILE...]
+//                                                  writes each dock as a picture, of the files or an example, and ends
 #include <QApplication>
 #include <QCommandLineParser>
 #include <QIcon>
@@ -13,6 +14,7 @@
 #include "gui/app/look.h"
 #include "gui/app/main_window.h"
 #include "gui/app/screenshots.h"
+#include "gui/app/system_look.h"
 
 namespace {
 
@@ -47,7 +49,8 @@ int main(int argc, char** argv) {
                                 QStringLiteral("[FILE...]"));
   options.process(app);
 
-  const QPalette system = use_own_style();
+  use_own_style();
+  SystemLook system(QDBusConnection::sessionBus());
   if (options.isSet(screenshot)) {
     const QSize pixels = size_of(options.value(size));
     if (pixels.width() < 1 || pixels.height() < 1) {
@@ -58,10 +61,12 @@ int main(int argc, char** argv) {
     QCoreApplication::setApplicationName(QStringLiteral("trainyard-screenshots"));
     QSettings().clear();
     MainWindow window(system);
-    QTimer::singleShot(0, &window, [&] { write_screenshots(window, options.value(screenshot), pixels); });
+    QTimer::singleShot(0, &window, [&] {
+      write_screenshots(window, options.value(screenshot), pixels, options.positionalArguments());
+    });
     return QApplication::exec();
   }
-  apply(static_cast<Look>(QSettings().value(QStringLiteral("look"), 0).toInt()), system);
+  apply(kept_look(), system);
   MainWindow window(system);
   window.show();
   for (const QString& file : options.positionalArguments()) {

@@ -22,6 +22,7 @@
 #include "core/error.h"
 #include "gui/app/message_bar.h"
 #include "gui/app/start_page.h"
+#include "gui/app/system_look.h"
 #include "gui/app/view_frame.h"
 #include "gui/session/import_file.h"
 #include "gui/views/plans_dock.h"
@@ -40,8 +41,8 @@ QString autosave_folder() {
 
 }  // namespace
 
-MainWindow::MainWindow(const QPalette& system_palette, QWidget* parent)
-    : QMainWindow(parent), system_palette_(system_palette), docks_(make_docks(session_)) {
+MainWindow::MainWindow(SystemLook& system, QWidget* parent)
+    : QMainWindow(parent), system_(system), docks_(make_docks(session_)) {
   setAcceptDrops(true);
   setDockNestingEnabled(true);
   setDocumentMode(true);
@@ -85,6 +86,11 @@ MainWindow::MainWindow(const QPalette& system_palette, QWidget* parent)
   });
   connect(&session_.document(), &StudyDocument::autosave_failed, this, [this](const QString& why) {
     bar_->warn(tr("Changes aren't autosaved, so a crash would lose them; save the study by hand.\n%1").arg(why));
+  });
+  connect(&system_, &SystemLook::changed, this, [this] {
+    if (kept_look() == Look::kSystem) {
+      apply(Look::kSystem, system_);
+    }
   });
   session_.document().set_autosave_folder(autosave_folder());
   constexpr QSize kFrame(20, 60);  // of the window manager's
@@ -397,6 +403,9 @@ void MainWindow::restore_docks() {
 }
 
 bool MainWindow::event(QEvent* event) {
+  if (event->type() == QEvent::ThemeChange) {
+    system_.theme_changed();
+  }
   if (event->type() == QEvent::PaletteChange && bar_ != nullptr && !bar_->text().isEmpty()) {
     bar_->update();
   }
@@ -404,8 +413,8 @@ bool MainWindow::event(QEvent* event) {
 }
 
 void MainWindow::set_look(Look look) {
-  QSettings().setValue(QStringLiteral("look"), static_cast<int>(look));
-  apply(look, system_palette_);
+  keep_look(look);
+  apply(look, system_);
 }
 
 void MainWindow::export_view(View& view, ExportKind kind, const QString& file) {

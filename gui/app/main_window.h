@@ -2,7 +2,6 @@
 #pragma once
 
 #include <QMainWindow>
-#include <QPalette>
 #include <vector>
 
 #include "gui/app/docks.h"
@@ -19,13 +18,15 @@ namespace trainyard::gui {
 
 class MessageBar;
 class StartPage;
+class SystemLook;
 class ViewFrame;
 
 class MainWindow : public QMainWindow {
   Q_OBJECT
 
  public:
-  explicit MainWindow(const QPalette& system_palette, QWidget* parent = nullptr);
+  // system: longer than the window.
+  explicit MainWindow(SystemLook& system, QWidget* parent = nullptr);
   ~MainWindow() override;
 
   Session& session() { return session_; }
@@ -84,7 +85,7 @@ class MainWindow : public QMainWindow {
   void show_docks(bool shown);
 
   Session session_;
-  QPalette system_palette_;
+  SystemLook& system_;
   Docks docks_;
   std::vector<ViewFrame*> frames_;
   std::vector<QDockWidget*> dock_widgets_;

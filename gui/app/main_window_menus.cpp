@@ -124,7 +124,7 @@ void MainWindow::make_view_menu() {
   auto* looks = new QActionGroup(this);
   const std::pair<Look, QString> choices[] = {
       {Look::kSystem, tr("As the system")}, {Look::kLight, tr("Light")}, {Look::kDark, tr("Dark")}};
-  const auto now = static_cast<Look>(QSettings().value(QStringLiteral("look"), 0).toInt());
+  const Look now = kept_look();
   for (const auto& [look, text] : choices) {
     QAction* action = menu->addAction(text, this, [this, chosen = look] { set_look(chosen); });
     action->setCheckable(true);

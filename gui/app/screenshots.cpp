@@ -52,9 +52,25 @@ bool write_all(MainWindow& window, const QString& folder, const QString& theme) 
   return all;
 }
 
+void open(MainWindow& window, const QStringList& files) {
+  if (files.isEmpty()) {
+    window.open_study(example_studies(QThread::idealThreadCount()).at(kShownExample).study);
+  }
+  for (const QString& file : files) {
+    window.open_file(file);
+  }
+  settle(window);
+  Session& session = window.session();
+  process_for(kMostMilliseconds, [&] { return session.results().summary().finished || !session.search().running(); });
+  if (session.results().plans().size() > 1) {
+    session.selection().select_plan(0);
+    session.selection().compare(0, 1);
+  }
+}
+
 }  // namespace
 
-void write_screenshots(MainWindow& window, const QString& folder, const QSize& size) {
+void write_screenshots(MainWindow& window, const QString& folder, const QSize& size, const QStringList& files) {
   bool all = QDir().mkpath(folder);
   window.resize(size);
   window.show();
@@ -64,14 +80,13 @@ void write_screenshots(MainWindow& window, const QString& folder, const QSize& s
     if (look == Look::kLight) {
       settle(window);
       all = write(window, folder, QStringLiteral("window-start-light")) && all;
-      window.open_study(example_studies(QThread::idealThreadCount()).at(kShownExample).study);
-      process_for(kMostMilliseconds, [&] { return window.session().results().summary().finished; });
+      open(window, files);
       window.resize(size);
-      window.session().selection().select_plan(0);
-      window.session().selection().compare(0, 1);
     }
     settle(window);
-    all = write_all(window, folder, theme) && all;
+    all = (window.shows_start() ? write(window, folder, QStringLiteral("window-message-") + theme)
+                                : write_all(window, folder, theme)) &&
+          all;
   }
   window.show_start();
   settle(window);

@@ -70,6 +70,7 @@ Search::Search(StudyDocument& document, Results& results, Analysis& analysis, Jo
   connect(&document_, &StudyDocument::replaced, this, [this] {
     cancel();
     problem_.reset();
+    unmeasured_ = false;  // until its inputs are looked at
     results_.clear();
     analysis_.set_problem(nullptr);
   });

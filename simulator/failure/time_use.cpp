@@ -11,6 +11,21 @@ std::string_view to_string(TimeUse use) {
   return kNames[static_cast<std::size_t>(use)];
 }
 
+std::string_view title_of(TimeUse use) {
+  constexpr std::array<std::string_view, kTimeUses> kTitles = {"Useful time",
+                                                               "Noticing a failure",
+                                                               "Restarting",
+                                                               "Waiting for nodes",
+                                                               "Lost work",
+                                                               "Standing still to save",
+                                                               "Running degraded",
+                                                               "Stragglers",
+                                                               "Corruption detectors",
+                                                               "Rolling back corruption",
+                                                               "Planned stops"};
+  return kTitles.at(static_cast<std::size_t>(use));
+}
+
 double TimeUses::sum() const { return std::accumulate(of.begin(), of.end(), 0.0); }
 
 }  // namespace trainyard::simulator

@@ -23,7 +23,8 @@ enum class TimeUse : std::uint8_t {
 };
 constexpr std::size_t kTimeUses = 11;
 
-std::string_view to_string(TimeUse use);  // "useful", "detection", "lost_work", ...
+std::string_view to_string(TimeUse use);  // "useful", "detection", "lost_work", ...: for programs
+std::string_view title_of(TimeUse use);   // "Noticing a failure": for people
 
 // seconds or shares by TimeUse
 struct TimeUses {

@@ -42,4 +42,25 @@ std::string_view to_string(StepLoss loss) {
   return "?";
 }
 
+std::string_view title_of(StepLoss loss) {
+  constexpr std::array<std::string_view, kStepLosses> kTitles = {"Ideal: model FLOPs at peak",
+                                                                 "Products below peak",
+                                                                 "Attention below peak",
+                                                                 "Memory traffic",
+                                                                 "Recomputation",
+                                                                 "Waiting for the host",
+                                                                 "Tensor-parallel communication",
+                                                                 "Context-parallel communication",
+                                                                 "Experts' exchange",
+                                                                 "Transfers between stages",
+                                                                 "Pipeline bubble",
+                                                                 "Unequal stages",
+                                                                 "Gradient reduction",
+                                                                 "Parameter gathering",
+                                                                 "Optimizer",
+                                                                 "Offload over PCIe",
+                                                                 "Data loading"};
+  return kTitles.at(static_cast<std::size_t>(loss));
+}
+
 }  // namespace trainyard::simulator

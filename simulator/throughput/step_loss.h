@@ -34,7 +34,8 @@ enum class StepLoss : std::uint8_t {
   kInput,        // data loading, not hidden
 };
 constexpr int kStepLosses = static_cast<int>(StepLoss::kInput) + 1;
-std::string_view to_string(StepLoss loss);  // "ideal", "gemm", ...
+std::string_view to_string(StepLoss loss);  // "ideal", "gemm", ...: for programs
+std::string_view title_of(StepLoss loss);   // "Pipeline bubble": for people
 
 using StepLosses = std::array<Seconds, kStepLosses>;
 

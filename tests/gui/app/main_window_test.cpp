@@ -10,7 +10,6 @@
 #include <QDir>
 #include <QDockWidget>
 #include <QDropEvent>
-#include <QElapsedTimer>
 #include <QFileInfo>
 #include <QImage>
 #include <QLineEdit>
@@ -28,7 +27,9 @@
 #include "core/document/read_file.h"
 #include "gui/app/command_palette.h"
 #include "gui/app/start_page.h"
+#include "gui/app/system_look.h"
 #include "gui/app/view_frame.h"
+#include "gui/bench/opening.h"
 #include "gui/paint/theme.h"
 #include "gui/session/examples.h"
 #include "gui/views/inputs_dock.h"
@@ -41,7 +42,7 @@ namespace {
 
 class Window : public testing::Test {
  protected:
-  Window() : window_(QApplication::palette()) {
+  Window() {
     window_.resize(1280, 800);
     window_.show();
   }
@@ -72,20 +73,23 @@ class Window : public testing::Test {
   PlansDock& plans() { return *static_cast<PlansDock*>(window_.view("plans")); }
 
   TestFolder folder_;
-  MainWindow window_;
+  SystemLook system_{QDBusConnection(QStringLiteral("none"))};
+  MainWindow window_{system_};
 };
 
+// With slack for a busy machine: `gui_bench` holds it to the real target.
 TEST_F(Window, EachExampleOpensInUnderASecond) {
+  constexpr double kSlack = 3.0;
   EXPECT_TRUE(window_.shows_start());
-  for (const Example& example : example_studies(2)) {
-    QElapsedTimer timer;
-    timer.start();
-    window_.open_study(example.study);
-    QApplication::processEvents();
-    EXPECT_LT(timer.elapsed(), 1000) << example.title.toStdString();
-    EXPECT_FALSE(window_.shows_start());
-    EXPECT_TRUE(window_.windowTitle().contains(QString::fromStdString(example.study.name)));
+  const std::vector<Opening> openings = open_examples(window_);
+  ASSERT_EQ(openings.size(), 3U);
+  for (const Opening& opening : openings) {
+    EXPECT_LT(opening.picture_ms, kSlack * kOpeningMs) << opening.what;
   }
+  EXPECT_FALSE(openings[0].first_plans_ms);  // of a machine that nobody has measured
+  EXPECT_TRUE(openings[1].first_plans_ms && openings[2].first_plans_ms);
+  EXPECT_FALSE(window_.shows_start());
+  EXPECT_TRUE(window_.windowTitle().contains(QString::fromStdString(example_studies(2).back().study.name)));
 }
 
 // Docks that come into sight have no size of their own yet.
@@ -274,7 +278,7 @@ TEST_F(Window, ClosedWhileARunIsAtWorkAsksWhatBecomesOfIt) {
   answer(QStringLiteral("Leave it at work"), &asked);
   EXPECT_TRUE(window_.close());
   {
-    MainWindow later(QApplication::palette());
+    MainWindow later(system_);
     later.open_file(QString::fromStdString(file));
     ASSERT_EQ(later.session().runs().runs().size(), 1U);
     EXPECT_TRUE(later.session().runs().any_running());

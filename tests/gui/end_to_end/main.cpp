@@ -13,6 +13,7 @@
 
 #include "gui/app/look.h"
 #include "gui/app/main_window.h"
+#include "gui/app/system_look.h"
 #include "gui/session/examples.h"
 #include "gui/views/plans_dock.h"
 #include "gui/views/runs_dock.h"
@@ -130,7 +131,8 @@ int main(int argc, char** argv) {
   QCoreApplication::setOrganizationName(QStringLiteral("trainyard"));
   QCoreApplication::setApplicationName(QStringLiteral("trainyard"));
   const QApplication app(argc, argv);
-  const QPalette system = use_own_style();
+  use_own_style();
+  SystemLook system(QDBusConnection(QStringLiteral("none")));
   apply(Look::kLight, system);
   MainWindow window(system);
   window.setGeometry(0, 0, 1280, 800);
