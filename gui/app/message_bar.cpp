@@ -2,6 +2,7 @@
 
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QTimer>
 #include <QToolButton>
 
 #include "gui/paint/theme.h"
@@ -46,20 +47,24 @@ void MessageBar::show_text(const QString& text, bool bad) {
   label_->setText(text);
   setAccessibleDescription(text);
   Q_EMIT shown(true);
-  fit_height();
+  fit_height_later();
 }
 
 void MessageBar::resizeEvent(QResizeEvent* event) {
   QFrame::resizeEvent(event);
-  fit_height();
+  fit_height_later();
 }
 
-// As high as its lines need at the width that it has; a toolbar asks for the height at some other width.
-void MessageBar::fit_height() {
-  const int needed = layout()->heightForWidth(width());
-  if (needed > 0 && needed != height()) {
-    setFixedHeight(needed);
-  }
+// As high as its lines need at the width that it has; a toolbar asks for the height at some other width. Not within a
+// resize, which would place the text for the height from before.
+void MessageBar::fit_height_later() {
+  QTimer::singleShot(0, this, [this] {
+    const int needed = layout()->totalHeightForWidth(width());
+    if (needed > 0 && needed != height()) {
+      setFixedHeight(needed);
+      updateGeometry();
+    }
+  });
 }
 
 }  // namespace trainyard::gui

@@ -25,7 +25,7 @@ class MessageBar : public QFrame {
 
  private:
   void show_text(const QString& text, bool bad);
-  void fit_height();
+  void fit_height_later();
 
   QLabel* mark_;
   QLabel* label_;

@@ -103,7 +103,9 @@ void take_plan(const Plan& plan, Study& study) {
     study.machine = plan.cluster.name;
   } else if (plan.cluster.device == "cpu") {
     study.machine = kThisMachine;
-    study.precision = plan.layout.compute_type == DataType::kFp32 ? "fp32" : "bf16";
+  }
+  if (std::ranges::find(kPrecisions, plan.layout.compute_type) != kPrecisions.end()) {
+    study.precision = to_string(plan.layout.compute_type);
   }
   study.ranks = plan.layout.ranks();
   study.sequence = plan.training.sequence;

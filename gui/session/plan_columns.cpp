@@ -36,7 +36,7 @@ constexpr std::array<ColumnText, kPlanColumns> kTexts = {{
     {"Exposed comm.", "%", "Exposed communication: share of the step in which data moves and nothing is computed"},
     {"Goodput", "%",
      "Share of the wall clock in which training makes progress that stays, after failures, restarts "
-     "and checkpoints"},
+     "and checkpoints; with the interval, timeouts, spare nodes and detectors that are advised for the plan"},
     {"Tokens/day", "G", "Useful tokens a day, in billions: what is left after failures"},
     {"Cost", "", "Of a billion tokens, from the price of a GPU for an hour; no failures counted"},
     {"TP", "", "Tensor parallelism: each layer cut over this many ranks"},

@@ -132,19 +132,19 @@ class Opener {
   }
 
   void types() {
-    Layout& base = problem_->base;
-    if (study_.precision == "fp32") {
+    const auto named = [this](DataType type) { return study_.precision == to_string(type); };
+    const auto* const type = std::ranges::find_if(kPrecisions, named);
+    if (type == kPrecisions.end()) {
+      wrong(Field::kPrecision, "'" + study_.precision + "' is no precision", "fp32, bf16, fp16, fp8, mxfp8 or nvfp4");
       return;
     }
-    base.parameter_type = base.communication_type = DataType::kBf16;
-    for (const DataType type : {DataType::kBf16, DataType::kFp8, DataType::kMxFp8, DataType::kNvFp4}) {
-      if (study_.precision == to_string(type)) {
-        base.compute_type = type;
-        check_peak(type);
-        return;
-      }
+    Layout& base = problem_->base;
+    const bool own = *type == DataType::kFp32 || *type == DataType::kFp16;
+    base.compute_type = *type;
+    base.parameter_type = base.communication_type = own ? *type : DataType::kBf16;
+    if (*type != DataType::kFp32) {
+      check_peak(*type);
     }
-    wrong(Field::kPrecision, "'" + study_.precision + "' is no precision", "fp32, bf16, fp8, mxfp8 or nvfp4");
   }
 
   void check_peak(DataType type) {
@@ -153,7 +153,8 @@ class Opener {
     }
     const auto& peaks = problem_->machine->accelerator.dense_peak;
     const bool known = std::ranges::any_of(peaks, [type](const auto& peak) {
-      return peak.first == type || (type == DataType::kBf16 && peak.first == DataType::kFp16);
+      const auto half = [](DataType one) { return one == DataType::kBf16 || one == DataType::kFp16; };
+      return peak.first == type || (half(type) && half(peak.first));
     });
     if (!known) {
       std::string list;

@@ -2,6 +2,7 @@
 // shared, so that jobs keep the one they began with.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,10 @@
 #include "simulator/throughput/machine.h"
 
 namespace trainyard::gui {
+
+// What a study's `precision` may name: fp32 and fp16 are weights and messages too, the others' are bf16.
+inline constexpr std::array kPrecisions = {DataType::kFp32, DataType::kBf16,  DataType::kFp16,
+                                           DataType::kFp8,  DataType::kMxFp8, DataType::kNvFp4};
 
 struct Problem {
   Study study;

@@ -12,6 +12,7 @@
 #include "gui/views/filter_chips.h"
 #include "gui/views/fitting_panes.h"
 #include "gui/views/flow_layout.h"
+#include "gui/views/no_plans.h"
 
 namespace trainyard::gui {
 
@@ -212,7 +213,7 @@ void ExploreView::refresh() {
   }
   const std::vector<const PlanRow*> rows = rows_at(results, plans_);
   const QString why = results.plans().empty()
-                          ? tr("No plans yet. Choose a model and a cluster in Inputs, then search.")
+                          ? no_plans(session())
                           : tr("No plan fits. Show the ones that don't in Plans: each says what it lacks.");
   axes_->set_empty_text(why);
   scatter_->set_empty_text(why);

@@ -290,11 +290,16 @@ void InputsDock::add_training() {
   add_number(
       form, Field::kSteps, {tr("Steps"), tr("steps"), tr("Of the whole training"), 1},
       [](const Study& study) { return study.steps; }, [](Study& study, std::int64_t value) { study.steps = value; });
+  std::vector<std::pair<QString, std::string>> precisions;
+  for (const DataType type : kPrecisions) {
+    precisions.emplace_back(QString::fromUtf8(to_string(type).data()), to_string(type));
+  }
   add_choice(
       form, Field::kPrecision, tr("Precision"),
-      tr("fp32; or products in this type, weights and activations in bf16, gradients and optimizer in fp32"),
-      {{tr("fp32"), "fp32"}, {tr("bf16"), "bf16"}, {tr("fp8"), "fp8"}, {tr("mxfp8"), "mxfp8"}, {tr("nvfp4"), "nvfp4"}},
-      [](const Study& study) { return study.precision; },
+      tr("fp32; bf16 or fp16: weights and activations in it, gradients and optimizer in fp32; fp8 and smaller: "
+         "products "
+         "in it, the rest as with bf16"),
+      precisions, [](const Study& study) { return study.precision; },
       [](Study& study, const std::string& word) { study.precision = word; });
   add_price(form);
 }
@@ -331,11 +336,11 @@ void InputsDock::add_price(QFormLayout* form) {
 
 void InputsDock::add_failure_time(QFormLayout* form) {
   auto* edit = new QLineEdit;
-  edit->setPlaceholderText(tr("as the profile says"));
   InputRow& row = add_row(form, Field::kFailureTime, tr("A failure every"), edit, {},
                           tr("Mean time between failures of the whole job, such as 1 h or 20 min, in place of what the "
                              "profile makes of it; of this machine nobody has published any"));
   row.show = [edit](const Study& study) {
+    edit->setPlaceholderText(study.failures.empty() ? tr("not said: no failures") : tr("as the profile says"));
     const QString text = QString::fromStdString(study.mean_time_between_failures);
     if (edit->text().trimmed() != text) {
       edit->setText(text);
@@ -455,6 +460,7 @@ void InputsDock::show_facts() {
   const std::shared_ptr<const Problem>& problem = session_.search().problem();
   const bool here = session_.document().study().machine == kThisMachine;
   measure_->setVisible(here && session_.search().unmeasured());
+  model_facts_->setVisible(problem != nullptr);
   if (!problem) {
     model_facts_->clear();
     machine_facts_->setText(

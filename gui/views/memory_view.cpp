@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "core/units/format_quantity.h"
+#include "gui/views/no_plans.h"
 #include "gui/views/summary_label.h"
 #include "simulator/memory/memory_model.h"
 #include "simulator/planner/search_machine.h"
@@ -108,7 +109,7 @@ void MemoryView::refresh() {
   const Results& results = session().results();
   const PlanRow* row = results.plan(session().selection().plan());
   if (results.plans().empty()) {
-    say_nothing(tr("No plans yet. Choose a model and a cluster in Inputs, then search."));
+    say_nothing(no_plans(session()));
   } else if (row == nullptr) {
     say_nothing(tr("Select a plan in Plans or Explore to see what its ranks hold."));
   } else if (row->infeasible && row->infeasible->reason != InfeasibleReason::kMemory) {

@@ -18,6 +18,7 @@
 #include "gui/paint/theme.h"
 #include "gui/views/filter_chips.h"
 #include "gui/views/layout_words.h"
+#include "gui/views/no_plans.h"
 #include "gui/views/row_table.h"
 
 namespace trainyard::gui {
@@ -178,17 +179,8 @@ void PlansDock::show_summary() {
   const bool none = results.plans().empty();
   empty_->setVisible(none || filter_->rowCount() == 0);
   view_->setVisible(!empty_->isVisibleTo(this));
-  if (!search.errors().empty()) {
-    empty_->setText(tr("Some inputs are wrong, so nothing is searched: see the fields marked in Inputs."));
-  } else if (none && search.running() && search.unmeasured()) {
-    empty_->setText(tr("This machine is being measured, about 15 s; leave it alone meanwhile. Then plans come."));
-  } else if (none && search.running()) {
-    empty_->setText(tr("Searching: the first plans come in a moment."));
-  } else if (none && search.unmeasured()) {
-    empty_->setText(tr("This machine isn't measured yet. Press Search: it is measured first, about 15 s."));
-  } else if (none) {
-    empty_->setText(summary.finished ? tr("No layout of these ranks has what Inputs ask for.")
-                                     : tr("No plans yet. Press Search."));
+  if (none) {
+    empty_->setText(no_plans(session_));
   } else if (filter_->rowCount() == 0) {
     const bool feasible = results.plans().front().feasible();
     empty_->setText(feasible ? tr("No plan passes the filters: take some off above.")

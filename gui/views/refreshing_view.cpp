@@ -12,6 +12,13 @@ RefreshingView::RefreshingView(const QString& name, const QString& title, Sessio
   connect(&session.selection(), &Selection::comparison_changed, this, later);
   connect(&session.results(), &Results::plans_changed, this, later);
   connect(&session.analysis(), &Analysis::problem_changed, this, later);
+  const auto without_plans = [this] {
+    if (session_.results().plans().empty()) {  // why there are none
+      refresh_later();
+    }
+  };
+  connect(&session.search(), &Search::checked, this, without_plans);
+  connect(&session.search(), &Search::running_changed, this, without_plans);
 }
 
 void RefreshingView::refresh_now() {

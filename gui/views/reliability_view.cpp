@@ -4,10 +4,12 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QVBoxLayout>
+#include <cmath>
 
 #include "core/plan/recovery_policy.h"
 #include "core/units/format_quantity.h"
 #include "gui/views/fitting_panes.h"
+#include "gui/views/no_plans.h"
 #include "gui/views/reliability_plots.h"
 #include "gui/views/summary_label.h"
 
@@ -17,6 +19,7 @@ namespace {
 
 constexpr QSize kComfortable(600, 210);  // of a row of charts
 constexpr const char* kAssumedTime = "1 h";
+constexpr double kSeen = 0.0005;  // of a share, with one digit behind the point of its percents
 
 QWidget* beside(QWidget* left, QWidget* right) {
   auto* both = new QWidget;
@@ -110,7 +113,7 @@ void ReliabilityView::refresh() {
   const std::optional<int> plan = session().selection().plan();
   const PlanRow* row = results.plan(plan);
   if (results.plans().empty()) {
-    say_nothing(tr("No plans yet. Choose a model and a cluster in Inputs, then search."));
+    say_nothing(no_plans(session()));
     return;
   }
   if (row == nullptr) {
@@ -148,6 +151,10 @@ void ReliabilityView::show_study(const PlanRow& row, const simulator::Reliabilit
                words(to_string(study.resolved.job.policy.kind)), QString::fromStdString(format_quantity(found.mttf)),
                with_unit(found.goodput, Unit::kShare), with_unit(study.range.low, Unit::kShare),
                with_unit(study.range.high, Unit::kShare));
+  if (row.goodput && std::abs(*row.goodput - found.goodput) >= kSeen) {
+    text += tr(" With the spare nodes, timeouts and detectors that are advised, as Plans has it, %1.")
+                .arg(with_unit(*row.goodput, Unit::kShare));
+  }
   if (found.no_progress) {
     text += QStringLiteral(" <b>%1</b>").arg(QString::fromStdString(*found.no_progress).toHtmlEscaped());
   }

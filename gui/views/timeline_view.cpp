@@ -6,13 +6,16 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "core/document/write_file.h"
 #include "core/error.h"
 #include "core/plan/chrome_trace.h"
+#include "core/units/format_quantity.h"
 #include "gui/paint/chart_export.h"
 #include "gui/paint/slice_text.h"
+#include "gui/views/no_plans.h"
 
 namespace trainyard::gui {
 
@@ -71,6 +74,8 @@ TimelineView::TimelineView(Session& session, QWidget* parent)
   connect(&session.selection(), &Selection::time_changed, this, &TimelineView::read_selection);
   connect(&session.analysis(), &Analysis::simulation_changed, this, &TimelineView::refresh);
   connect(&session.results(), &Results::plans_changed, this, &TimelineView::refresh);
+  connect(&session.search(), &Search::checked, this, &TimelineView::refresh);
+  connect(&session.search(), &Search::running_changed, this, &TimelineView::refresh);
   connect(&session.runs(), &RunList::run_changed, this, &TimelineView::refresh);
   connect(&session.runs(), &RunList::run_added, this, &TimelineView::refresh);
   refresh();
@@ -135,6 +140,10 @@ void TimelineView::show_message(const QString& text) {
 void TimelineView::refresh() {
   const std::optional<int> plan = session_.selection().plan();
   const PlanRow* row = session_.results().plan(plan);
+  if (session_.results().plans().empty()) {
+    show_message(no_plans(session_));
+    return;
+  }
   if (row == nullptr) {
     show_message(tr("No plan selected. Choose one in Plans: its step is simulated and shown here."));
     return;
@@ -186,11 +195,27 @@ void TimelineView::show_source(TimelineSource source) {
 }
 
 void TimelineView::say(const QString& text) {
-  const QString note = shown_ == nullptr || shown_->lacks.empty()
-                           ? QString()
-                           : tr("<br>Doesn't quite fit as a program: %1. Shown is the step it would take.")
-                                 .arg(QString::fromStdString(shown_->lacks).toHtmlEscaped());
-  summary_->setText(text + note);
+  QString note;
+  if (shown_ != nullptr && !shown_->lacks.empty()) {
+    note = tr("<br>Doesn't quite fit as a program: %1. Shown is the step it would take.")
+               .arg(QString::fromStdString(shown_->lacks).toHtmlEscaped());
+  }
+  summary_->setText(text + note + beside_formula());
+}
+
+// Plans of a cluster are ranked by formula; here is the program, whose step may take another time.
+QString TimelineView::beside_formula() const {
+  const PlanRow* row = session_.results().plan(session_.selection().plan());
+  if (shown_ == nullptr || row == nullptr || !row->ranked) {
+    return {};
+  }
+  const Seconds program = shown_->simulation.estimate.step_time;
+  constexpr double kSame = 0.01;
+  if (std::abs(program / row->step_time - 1.0) < kSame) {
+    return {};
+  }
+  return tr("<br>Instruction by instruction, on the network, the step takes %1; by the formula that ranks plans %2.")
+      .arg(QString::fromStdString(format_quantity(program)), QString::fromStdString(format_quantity(row->step_time)));
 }
 
 void TimelineView::update_totals() {

@@ -40,6 +40,7 @@ class TimelineView : public View {
   void show_message(const QString& text);
   void show_source(TimelineSource source);
   void say(const QString& text);  // below the picture
+  QString beside_formula() const;
   void update_totals();
   void write_selection();
   void read_selection();

@@ -100,6 +100,7 @@ TopologyView::TopologyView(Session& session, QWidget* parent)
   connect(&session.analysis(), &Analysis::problem_changed, this, &TopologyView::refresh);
   connect(&session.analysis(), &Analysis::simulation_changed, this, &TopologyView::refresh);
   connect(&session.results(), &Results::plans_changed, this, &TopologyView::refresh);
+  connect(&session.search(), &Search::checked, this, &TopologyView::refresh);
   connect(&session.selection(), &Selection::plan_changed, this, &TopologyView::refresh);
   connect(&session.selection(), &Selection::ranks_changed, this, &TopologyView::read_selection);
   connect(&session.selection(), &Selection::links_changed, this, &TopologyView::read_selection);
@@ -183,6 +184,10 @@ void TopologyView::refresh() {
     }
     asked_.clear();
   }
+  const QString none = no_network();
+  topology_->set_empty_text(none);
+  traffic_->setEnabled(none.isEmpty());
+  colours_->setEnabled(none.isEmpty());
   const std::optional<int> plan = session_.selection().plan();
   const PlanRow* row = session_.results().plan(plan);
   if (isVisible() && row != nullptr && row->feasible() &&
@@ -236,19 +241,29 @@ void TopologyView::offer_traffic() {
   groups_->setCurrentIndex(std::max(groups_->findData(groups), 0));
 }
 
+// Why there is no cluster to draw; empty: there is one, or one may come.
+QString TopologyView::no_network() const {
+  if (problem_ ? problem_->on_this_machine() : session_.document().study().machine == kThisMachine) {
+    return tr("This machine has no network to show. Choose a cluster in Inputs.");
+  }
+  if (problem_ && !problem_->cluster) {
+    return tr(
+        "Only nodes and NICs are known of this cluster, not its links. Name a fabric such as superpod-h100 in "
+        "Inputs, or drop a topology file.");
+  }
+  return {};
+}
+
 std::optional<TrafficQuestion> TopologyView::question() const {
   const auto wait = [this](const QString& why) {
     summary_->setText(why);
     return std::nullopt;
   };
+  if (const QString none = no_network(); !none.isEmpty()) {
+    return wait(none);
+  }
   if (!problem_) {
     return wait(tr("Loads of links show once a search has begun."));
-  }
-  if (!problem_->cluster) {
-    return wait(problem_->on_this_machine()
-                    ? tr("This machine has no network to show. Choose a cluster in Inputs.")
-                    : tr("Only nodes and NICs are known of this cluster, not its links. Name a fabric such as "
-                         "superpod-h100 in Inputs, or drop a topology file."));
   }
   TrafficQuestion question;
   question.problem = problem_;

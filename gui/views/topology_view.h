@@ -47,6 +47,7 @@ class TopologyView : public View {
   void look_at(VertexId device);
   void what_if(const std::string& change, const QString& said);
   void read_selection();
+  QString no_network() const;
   std::optional<TrafficQuestion> question() const;  // nothing: not to be asked yet, summary_ says why
   std::shared_ptr<const PlanSimulation> simulation() const;
 

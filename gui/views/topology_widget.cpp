@@ -164,6 +164,11 @@ void TopologyWidget::fit_selection() {
   }
 }
 
+void TopologyWidget::set_empty_text(const QString& text) {
+  empty_text_ = text;
+  update();
+}
+
 void TopologyWidget::paint_to(QPainter& painter, bool to_file) {
   TopologyFrame frame;
   frame.theme = current(palette());
@@ -171,7 +176,9 @@ void TopologyWidget::paint_to(QPainter& painter, bool to_file) {
     painter.fillRect(rect(), frame.theme.background);
     painter.setPen(frame.theme.muted);
     painter.drawText(rect().adjusted(20, 20, -20, -20), Qt::AlignCenter | Qt::TextWordWrap,
-                     tr("No cluster yet. Choose a cluster in Inputs, or drop a topology file on the window."));
+                     empty_text_.isEmpty()
+                         ? tr("No cluster yet. Choose a cluster in Inputs, or drop a topology file on the window.")
+                         : empty_text_);
     return;
   }
   frame.cluster = cluster_.get();

@@ -21,6 +21,7 @@ class TopologyWidget : public QWidget {
   explicit TopologyWidget(QWidget* parent = nullptr);
 
   void set_cluster(std::shared_ptr<const Cluster> cluster);  // null: none
+  void set_empty_text(const QString& text);                  // why there is none; empty: nobody has chosen one
   const std::shared_ptr<const Cluster>& cluster() const { return cluster_; }
   const ClusterPicture* picture() const { return picture_.get(); }
   void set_links(LinkValues links);  // of this cluster
@@ -73,6 +74,7 @@ class TopologyWidget : public QWidget {
   QString text_at(QPointF pixel) const;
 
   std::shared_ptr<const Cluster> cluster_;
+  QString empty_text_;
   std::unique_ptr<ClusterPicture> picture_;
   LinkValues links_;
   GpuColours colours_;

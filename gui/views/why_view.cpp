@@ -10,6 +10,7 @@
 #include "core/layout/layout_text.h"
 #include "core/units/format_quantity.h"
 #include "gui/views/fitting_panes.h"
+#include "gui/views/no_plans.h"
 #include "gui/views/summary_label.h"
 #include "gui/views/term_explanations.h"
 #include "simulator/memory/memory_model.h"
@@ -130,7 +131,7 @@ void WhyView::refresh() {
   const Selection& selection = session().selection();
   const Results& results = session().results();
   if (results.plans().empty()) {
-    say_nothing(tr("No plans yet. Choose a model and a cluster in Inputs, then search."));
+    say_nothing(no_plans(session()));
     return;
   }
   const PlanRow* row = results.plan(selection.plan());

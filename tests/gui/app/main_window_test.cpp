@@ -12,6 +12,7 @@
 #include <QDropEvent>
 #include <QFileInfo>
 #include <QImage>
+#include <QLabel>
 #include <QLineEdit>
 #include <QMessageBox>
 #include <QMimeData>
@@ -22,14 +23,17 @@
 #include <QTableView>
 #include <QTest>
 #include <QTimer>
+#include <algorithm>
 #include <csignal>
 
 #include "core/document/read_file.h"
 #include "gui/app/command_palette.h"
+#include "gui/app/message_bar.h"
 #include "gui/app/start_page.h"
 #include "gui/app/system_look.h"
 #include "gui/app/view_frame.h"
 #include "gui/bench/opening.h"
+#include "gui/paint/chart.h"
 #include "gui/paint/theme.h"
 #include "gui/session/examples.h"
 #include "gui/views/inputs_dock.h"
@@ -92,6 +96,31 @@ TEST_F(Window, EachExampleOpensInUnderASecond) {
   EXPECT_TRUE(window_.windowTitle().contains(QString::fromStdString(example_studies(2).back().study.name)));
 }
 
+// Not that a cluster is missing: that the machine is to be measured. And it has no network to draw.
+TEST_F(Window, EveryViewSaysThatThisMachineIsToBeMeasured) {
+  window_.open_study(example_studies(2).front().study);
+  ASSERT_TRUE(wait_for([&] { return window_.session().search().unmeasured(); }));
+  const auto says = [&](const char* dock, const QString& words) {
+    window_.raise_dock(dock);
+    return wait_for(
+        [&] {
+          const QList<QLabel*> labels = window_.view(dock)->findChildren<QLabel*>();
+          const QList<Chart*> charts = window_.view(dock)->findChildren<Chart*>();
+          return std::ranges::any_of(
+                     labels,
+                     [&](const QLabel* label) { return label->isVisible() && label->text().contains(words); }) ||
+                 std::ranges::any_of(charts, [&](const Chart* chart) {
+                   return chart->isVisible() && chart->empty_text().contains(words);
+                 });
+        },
+        5'000);
+  };
+  for (const char* dock : {"plans", "why", "memory", "timeline", "reliability"}) {
+    EXPECT_TRUE(says(dock, QStringLiteral("This machine isn't measured yet"))) << dock;
+  }
+  EXPECT_TRUE(says("topology", QStringLiteral("This machine has no network to show")));
+}
+
 // Docks that come into sight have no size of their own yet.
 TEST_F(Window, TheFormIsAsWideAsItsFieldsNeedAtFirst) {
   QSettings().remove("window/state");
@@ -135,6 +164,31 @@ TEST_F(Window, ABadFileIsShownAndNothingElseHappens) {
   EXPECT_TRUE(window_.shows_start());
   drop(folder_.path("not-there"));
   EXPECT_TRUE(window_.message().contains("not-there"));
+}
+
+// The text lies within the bar and the bar within its toolbar, at any width: at first, after a long message, after a
+// change of size.
+TEST_F(Window, AMessageIsSeenWhole) {
+  const auto* bar = window_.findChild<MessageBar*>();
+  ASSERT_NE(bar, nullptr);
+  const auto whole = [&] {
+    for (const QLabel* label : bar->findChildren<QLabel*>()) {
+      if (label->height() < label->heightForWidth(label->width()) || !bar->rect().contains(label->geometry())) {
+        return false;
+      }
+    }
+    return bar->isVisible() && bar->parentWidget()->rect().contains(bar->geometry());
+  };
+  const std::string folder = std::string(60, 'a') + "/" + std::string(60, 'b') + "/" + std::string(60, 'c');
+  for (const std::string& file : {folder_.write("bad.json", "{\"document\": \"plan\"}"), folder_.path(folder)}) {
+    for (const int width : {1280, 700, 2000}) {
+      window_.resize(width, 800);
+      drop(file);
+      EXPECT_TRUE(wait_for(whole, 2'000))
+          << width << " pixels, " << file << ": a bar of " << bar->width() << " by " << bar->height() << " at "
+          << bar->y() << " in a toolbar of " << bar->parentWidget()->height();
+    }
+  }
 }
 
 TEST_F(Window, TheTableAndTheOthersShareOneSelection) {

@@ -104,6 +104,17 @@ TEST_F(Import, APlanGivesItsInputsAndIsStarred) {
   EXPECT_TRUE(contains(study().starred.front(), "dp2"));
 }
 
+TEST_F(Import, APlanBringsItsPrecision) {
+  for (const DataType type : {DataType::kFp16, DataType::kFp32}) {
+    Plan plan = small_plan();
+    plan.layout.compute_type = plan.layout.parameter_type = plan.layout.communication_type = type;
+    const std::string file = folder_.path("plan.json");
+    write_plan(plan, file);
+    take(file);
+    EXPECT_EQ(study().precision, to_string(type));
+  }
+}
+
 TEST_F(Import, APlanOfAnUnknownModelBringsItAlong) {
   Plan plan = small_plan();
   plan.model.layers = 3;
