@@ -25,6 +25,9 @@ QString lack_of(const QString& word) {
   if (about == QStringLiteral("layers")) {
     return QObject::tr("even layers");
   }
+  if (about.startsWith(QStringLiteral("no-"))) {  // "no no-overlap"
+    return about.mid(3);
+  }
   return QObject::tr("no %1").arg(about.contains(QLatin1Char(' ')) ? word : about);
 }
 

@@ -103,7 +103,7 @@ MemoryStack stack_of(const simulator::RoleMemory& memory, std::int64_t ranks) {
 MemoryRows memory_rows(const std::vector<MemoryStack>& stacks, ByteCount capacity, const Theme& theme) {
   MemoryRows result;
   result.legend = legend_of(stacks, theme);
-  double most = amount(capacity);
+  double most = 0.0;
   for (const MemoryStack& stack : stacks) {
     BarRow row;
     row.name = stack.name;
@@ -121,7 +121,11 @@ MemoryRows memory_rows(const std::vector<MemoryStack>& stacks, ByteCount capacit
                         .arg(size_text(stack.total), with_unit(amount(stack.total) / amount(capacity), Unit::kShare))};
     result.rows.push_back(std::move(row));
   }
-  result.axis = Axis{tr("memory of a rank"), 0.0, most * 1.04, Scale::kLinear, Unit::kBytes};
+  // Of a device that is far from full the bars would be too short to see.
+  constexpr double kSmall = 0.1;
+  const bool small = most > 0.0 && most < kSmall * amount(capacity);
+  result.axis = Axis{tr("memory of a rank"), 0.0, (small ? most : std::max(most, amount(capacity))) * 1.04,
+                     Scale::kLinear, Unit::kBytes};
   return result;
 }
 

@@ -39,7 +39,8 @@ struct MemoryRows {
   std::vector<BarRow> rows;
   std::vector<LegendEntry> legend;
 };
-// What lies beyond the capacity is drawn in the colour of what is wrong, with the amount that is missing.
+// What lies beyond the capacity is drawn in the colour of what is wrong, with the amount that is missing. The axis goes
+// to the capacity, unless the fullest takes less than a tenth of it.
 MemoryRows memory_rows(const std::vector<MemoryStack>& stacks, ByteCount capacity, const Theme& theme);
 
 // Over the trace of a step; fragmentation and runtime lie below, as they don't change.

@@ -133,7 +133,8 @@ void MemoryView::show_stages(const PlanRow& row) {
   const MemoryRows rows = memory_rows(stacks, capacity, theme);
   stages_->set_legend(rows.legend);
   stages_->set_rows(QString(), rows.axis, rows.rows);
-  stages_->set_limit(static_cast<double>(capacity.value()),
+  const auto limit = static_cast<double>(capacity.value());
+  stages_->set_limit(limit <= rows.axis.high ? std::optional(limit) : std::nullopt,
                      tr("capacity %1").arg(QString::fromStdString(format_quantity(capacity))));
   fill_table(table_, stacks, capacity);
   const auto worst = std::max_element(stacks.begin(), stacks.end(),

@@ -61,6 +61,12 @@ LinePlot plot_of(const QString& title, const QString& y_title, Unit unit, std::v
   }
   plot.y = {y_title, from_zero || low > high ? 0.0 : low, high > 0.0 ? high : 1.0, Scale::kLinear, unit};
   plot.y = rounded(plot.y);
+  if (lines.size() > 1) {
+    for (const Line& line : lines) {
+      plot.legend.push_back(
+          {line.name, {line.colour, Hatch::kNone}, line.dashed ? LegendMark::kDashes : LegendMark::kLine});
+    }
+  }
   plot.lines = std::move(lines);
   return plot;
 }

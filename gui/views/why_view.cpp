@@ -37,6 +37,16 @@ int rows_for(const BarRows& chart, const QScrollArea& area) {
   return area.isVisible() ? chart.rows_within(area.viewport()->height()) : kAllRows;
 }
 
+QString b_against_a(const simulator::GoodputWaterfall& a, const simulator::GoodputWaterfall& b) {
+  constexpr double kSame = 0.0005;  // written as 0 %
+  const double change = b.wall / a.wall - 1.0;
+  if (std::abs(change) < kSame) {
+    return QObject::tr("B is as fast as A.");
+  }
+  return QObject::tr("B against A: %1 %2.")
+      .arg(with_unit(std::abs(change), Unit::kShare), change > 0.0 ? QObject::tr("slower") : QObject::tr("faster"));
+}
+
 // The cheapest change that makes a layout fit, of a cluster of published numbers.
 std::optional<simulator::FittingChange> advice_for(const Problem& problem, const Layout& layout) {
   const simulator::Machine& machine = *problem.machine;
@@ -211,11 +221,7 @@ void WhyView::show_waterfalls() {
   }
   if (two) {
     const bool ab = named[0].name == QStringLiteral("A");
-    text += QStringLiteral(" ") +
-            (ab ? tr("B against A: %1 %2.")
-                      .arg(with_unit(std::abs(last.wall / named[0].waterfall.wall - 1.0), Unit::kShare),
-                           last.wall > named[0].waterfall.wall ? tr("slower") : tr("faster"))
-                : why_slower(named[0].waterfall, last));
+    text += QStringLiteral(" ") + (ab ? b_against_a(named[0].waterfall, last) : why_slower(named[0].waterfall, last));
   }
   summary_->setText(text);
   explain(explained_);

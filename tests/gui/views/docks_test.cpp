@@ -19,6 +19,7 @@
 #include "gui/session/session.h"
 #include "gui/views/explore_plots.h"
 #include "gui/views/explore_view.h"
+#include "gui/views/memory_rows.h"
 #include "gui/views/memory_view.h"
 #include "gui/views/reliability_plots.h"
 #include "gui/views/reliability_view.h"
@@ -169,6 +170,17 @@ TEST_F(Docks, APlanThatLacksMemoryOnlyAsAProgramSaysSoEverywhere) {
   EXPECT_TRUE(why.summary().contains(detail)) << why.summary().toStdString();
   EXPECT_TRUE(why.summary().contains(QStringLiteral("Take another plan"))) << why.summary().toStdString();
   EXPECT_FALSE(session_.jobs().busy());  // no advice is looked for
+}
+
+// A device that is far from full: the bars fill the axis, which ends long before the capacity.
+TEST_F(Docks, BarsOfASmallPartOfTheCapacityAreStillSeen) {
+  MemoryStack stack;
+  stack.name = QStringLiteral("rank 0");
+  stack.parts = {{QStringLiteral("Parameters"), QString(), ByteCount(80), 0}};
+  stack.total = ByteCount(80);
+  const std::vector<MemoryStack> stacks = {stack};
+  EXPECT_LT(memory_rows(stacks, ByteCount(10'000), light_theme()).axis.high, 100.0);
+  EXPECT_GE(memory_rows(stacks, ByteCount(100), light_theme()).axis.high, 100.0);
 }
 
 // Each stage's bars add up to its total, and the fullest is what the search found.

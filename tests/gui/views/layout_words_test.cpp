@@ -54,6 +54,7 @@ TEST(LayoutWords, AWordWithAValueBehindADashIsMissedOnlyWhereThereIsNoOtherValue
   EXPECT_EQ(told("cp2", "cp2 cp-ulysses"), QStringLiteral("cp2 no cp-ulysses"));
   EXPECT_EQ(told("pp2 layers-2,3", "pp2 layers-3,2"), QStringLiteral("pp2 layers-2,3"));
   EXPECT_EQ(told("pp2", "pp2 layers-3,2"), QStringLiteral("pp2 even layers"));
+  EXPECT_EQ(told("dp2", "dp2 no-overlap"), QStringLiteral("dp2 overlap"));
 }
 
 TEST(LayoutWords, OfItselfOrOfNoneAreAllShared) {
