@@ -197,7 +197,7 @@ std::string word_subject(std::string_view word) {
   if (word.starts_with(kContextKind)) {
     return "cp kind";
   }
-  const std::string head(word.substr(0, word.find('-')));
+  std::string head(word.substr(0, word.find('-')));
   const bool valued = word.starts_with(kRecompute) || word.starts_with(kLayers) || word.starts_with(kBucket);
   // "optimizer-fp32" is a type; what has no dash is none.
   if (valued || (head.size() < word.size() && types().contains(head))) {

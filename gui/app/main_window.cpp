@@ -232,6 +232,7 @@ void MainWindow::show_docks(bool shown) {
 
 void MainWindow::show_start() {
   remember_docks();
+  bar_->clear();  // of the study before
   show_docks(false);
 }
 

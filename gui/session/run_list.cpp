@@ -110,7 +110,7 @@ RunList::RunList(QObject* parent) : QObject(parent) {
 RunList::~RunList() { clear(); }
 
 QString RunList::executable() {
-  const QString given = qEnvironmentVariable("TRAINYARD");
+  QString given = qEnvironmentVariable("TRAINYARD");
   if (!given.isEmpty()) {
     return given;
   }
