@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <sstream>
+#include <tuple>
 
 #include "tests/executor/worker/layout_cases.h"
 #include "tests/executor/worker/tensor_comparison.h"
@@ -102,17 +103,33 @@ TEST_P(EveryLayout, MatchesOneRankWithAdamW) {
   EXPECT_LT(reference[0].losses.back(), reference[0].losses.front() - 0.5);
 }
 
-// SGD's steps are proportional to the gradient, so that its losses see errors of scale.
-TEST_P(EveryLayout, MatchesOneRankWithSgd) {
+// SGD's steps are proportional to the gradient, so that its losses see errors of scale. Over NCCL's communicator and a
+// fake NCCL, which says which of NCCL's rules a program breaks: what is posted must pair up, end, and train as over
+// Gloo.
+TEST_P(EveryLayout, MatchesOneRankWithSgdOverNccl) {
   const Plan plan = small_plan(GetParam(), OptimizerKind::kSgd);
   const std::vector<RankResult> reference = run_as_threads(reference_plan(plan), kSteps);
-  const std::vector<RankResult> ranks = run_as_threads(plan, kSteps);
+  const std::vector<RankResult> ranks = run_as_threads(plan, kSteps, {.nccl = plan.layout.ranks() > 1});
   expect_same_training(ranks, reference[0]);
   expect_counts(ranks);
 }
 
 INSTANTIATE_TEST_SUITE_P(Parity, EveryLayout, testing::ValuesIn(all_layouts()),
                          [](const testing::TestParamInfo<Layout>& layout) { return test_name(layout.param); });
+
+// The same over Gloo for each way to divide the ranks; each switch over Gloo is AdamW's to show above.
+TEST(EveryDivisionOfRanks, MatchesOneRankWithSgdOverGloo) {
+  constexpr std::int64_t kFewSteps = 5;
+  for (const auto& [tensor, pipeline, data] :
+       {std::tuple{1, 1, 2}, {2, 1, 1}, {1, 2, 1}, {1, 1, 4}, {4, 1, 1}, {1, 4, 1}, {2, 2, 1}, {2, 1, 2}, {1, 2, 2}}) {
+    SCOPED_TRACE(testing::Message() << "tp" << tensor << " pp" << pipeline << " dp" << data);
+    const Plan plan = small_plan(layout_of_degrees(tensor, pipeline, data), OptimizerKind::kSgd);
+    const std::vector<RankResult> reference = run_as_threads(reference_plan(plan), kFewSteps);
+    const std::vector<RankResult> ranks = run_as_threads(plan, kFewSteps);
+    expect_same_training(ranks, reference[0]);
+    expect_counts(ranks);
+  }
+}
 
 // With tied embeddings the table gets gradients from both ends, which two stages of a pipeline each hold a copy for.
 TEST(TiedEmbeddings, MatchOneRank) {
