@@ -18,8 +18,7 @@ constexpr std::size_t kKeptForGoodput = 60;  // whose order failures may change
 
 }  // namespace
 
-simulator::SearchRequest cluster_request(const PlanOptions& options, const DeviceProfile& profile) {
-  const AnalyticProfile& analytic = *profile.analytic();
+simulator::SearchRequest cluster_request(const PlanOptions& options, const simulator::Machine& machine) {
   simulator::SearchRequest request;
   const Training training = training_from(options.training);
   request.space.workload = {open_model(options.model), training.sequence, training.global_batch};
@@ -28,10 +27,10 @@ simulator::SearchRequest cluster_request(const PlanOptions& options, const Devic
     throw Error(fmt::format("{} tokens are more than the model's {} positions", training.sequence, model.positions),
                 "--sequence", "a shorter sequence, or a larger max_position_embeddings in " + options.model);
   }
-  request.machine = {analytic.accelerator, analytic.fabric, simulator::find_stack(analytic.accelerator, options.stack)};
+  request.machine = machine;
   request.habits = simulator::memory_habits(request.machine.stack);
   request.space.ranks = options.ranks;
-  request.space.ranks_per_node = analytic.fabric.ranks_per_node.value;
+  request.space.ranks_per_node = machine.fabric.ranks_per_node.value;
   request.space.base = base_layout(options.layout, "bf16");
   request.space.limits.offload = options.offload;
   request.space.limits.vary_overlap = options.vary_overlap;

@@ -50,15 +50,6 @@ struct Compared {
   Seconds measured() const { return steps.empty() ? step.measured_step : steps[steps.size() / 2]; }
 };
 
-std::vector<Seconds> sorted_steps(const RunRecord& record) {
-  std::vector<Seconds> steps;
-  for (std::size_t i = record.steps.size() > 1 ? 1 : 0; i < record.steps.size(); ++i) {
-    steps.push_back(record.steps[i].step_time);
-  }
-  std::sort(steps.begin(), steps.end());
-  return steps;
-}
-
 // A run that ended well counted each rank once.
 void require_counts_of_every_rank(const RunRecord& record, std::int64_t ranks, const std::string& where) {
   std::set<std::int64_t> counted;
@@ -101,7 +92,7 @@ Compared compare_files(const Options& options) {
   const RunRecord record = read_record(files, simulation.program);
   const std::array measured = {read_trace(files.trace())};
   compared.traced_step = measured.front().step;
-  compared.steps = sorted_steps(record);
+  compared.steps = warm_steps(record);
   compared.step = compare_steps(simulation.program, simulation.step.trace, measured);
   const std::int64_t per_node = simulator::ranks_per_node(profile, compared.plan.layout.ranks());
   compared.ranks = compare_counts(simulation.program, simulator::runtime_memory(profile, per_node), record.counts);

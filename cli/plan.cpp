@@ -21,6 +21,7 @@
 #include "cli/plan_cluster.h"
 #include "cli/plan_options.h"
 #include "cli/plan_report.h"
+#include "cli/stack_option.h"
 #include "cli/text/counted.h"
 #include "cli/topology_option.h"
 #include "cli/training_options.h"
@@ -194,9 +195,8 @@ void check_questions(const PlanOptions& options) {
 
 // The flag that only a cluster of published numbers answers; empty where there is none.
 std::string cluster_flag(const PlanOptions& options) {
-  const std::array<std::pair<bool, const char*>, 15> flags = {
+  const std::array<std::pair<bool, const char*>, 14> flags = {
       {{!options.accelerator.empty(), "--accelerator"},
-       {!options.stack.empty(), "--stack"},
        {options.offload, "--offload"},
        {options.vary_overlap, "--vary-overlap"},
        {options.exhaustive, "--exhaustive"},
@@ -214,6 +214,9 @@ std::string cluster_flag(const PlanOptions& options) {
     if (given) {
       return flag;
     }
+  }
+  if (const std::string flag = options.software.first_flag(); !flag.empty()) {
+    return flag;
   }
   const bool other = !options.maximize.empty() && options.maximize != "batch";
   return other ? "--maximize " + options.maximize : std::string();
@@ -292,12 +295,16 @@ int plan(const Session& session, const PlanOptions& options) {
   check_numbers(options);
   check_questions(options);
   check_degrees(options);
-  require_separate_files({{"--output", options.output}, {"--svg", options.svg}},
-                         {{"--model", options.model},
-                          {"--profile", options.machine.profile},
-                          {"--cluster", options.machine.cluster},
-                          {"--accelerator", options.accelerator},
-                          {"--failures", options.failures}});
+  std::vector<FileArgument> inputs = {{"--model", options.model},
+                                      {"--profile", options.machine.profile},
+                                      {"--cluster", options.machine.cluster},
+                                      {"--accelerator", options.accelerator},
+                                      {"--failures", options.failures}};
+  for (FileArgument& input : files_of(options.software)) {
+    inputs.push_back(std::move(input));
+  }
+  require_separate_files(
+      {{"--output", options.output}, {"--svg", options.svg}, {"--save-stack", options.software.save}}, inputs);
   const DeviceProfile profile = with_memory(open_machine(options), options);
   if (profile.analytic() != nullptr) {
     return plan_on_cluster(session, options, profile);
@@ -351,9 +358,8 @@ void add_cluster_options(CLI::App& verb, PlanOptions& options) {
                   "With a fabric: its GPUs, a file or a name of models/accelerators; by the GPUs' name otherwise")
       ->type_name("FILE")
       ->group(group);
-  verb.add_option("--stack", options.stack, "Software as this profile of models/stacks has it (default: by the GPU)")
-      ->type_name("NAME")
-      ->group(group);
+  add_stack_option(verb, options.software.stack, group);
+  add_anchor_options(verb, options.software, group);
   verb.add_flag("--offload", options.offload, "Also layouts with optimizer, activations, parameters in host memory")
       ->group(group);
   verb.add_flag("--vary-overlap", options.vary_overlap, "Also layouts with overlaps switched off")->group(group);

@@ -237,7 +237,10 @@ Seconds step_of(const simulator::RankedLayout& picked, std::size_t place, const 
 }  // namespace
 
 int plan_on_cluster(const Session& session, const PlanOptions& options, const DeviceProfile& profile) {
-  const simulator::SearchRequest request = cluster_request(options, profile);
+  const AnalyticProfile& analytic = *profile.analytic();
+  const StackedMachine stacked = open_stacked_machine(analytic.accelerator, analytic.fabric, options.software);
+  print_anchors(stacked);
+  const simulator::SearchRequest request = cluster_request(options, stacked.machine);
   check_machine(options, request, profile.analytic()->fabric);
   const simulator::MachinePricers machines = simulator::curve_pricers(request.machine);
   const Study study{session, options, request, machines};
@@ -250,7 +253,10 @@ int plan_on_cluster(const Session& session, const PlanOptions& options, const De
   std::optional<LongAnswer> answer(std::in_place, session);
   const auto begin = std::chrono::steady_clock::now();
   const simulator::PricerFactory pricers = machines(request.space.workload, request.machine);
-  ClusterPlan plan{.options = options, .request = request, .result = search_cluster(*answer, request, pricers)};
+  ClusterPlan plan{.options = options,
+                   .request = request,
+                   .anchors = stacked.anchors,
+                   .result = search_cluster(*answer, request, pricers)};
   require_pick(options, plan.result);
   balance(plan.result, request, pricers);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;

@@ -410,6 +410,9 @@ ordered_json to_json(const ClusterPlan& plan) {
   object["machine"] = request.machine.fabric.name;
   object["accelerator"] = request.machine.accelerator.name;
   object["stack"] = request.machine.stack.name;
+  if (!plan.anchors.empty()) {
+    object["anchors"] = to_json(plan.anchors);
+  }
   object["provenance"] = "published numbers";
   object["considered"] = plan.result.considered;
   object["feasible"] = plan.result.feasible;

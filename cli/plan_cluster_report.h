@@ -28,6 +28,7 @@ struct ExplainedLayout {
 struct ClusterPlan {
   const PlanOptions& options;
   const simulator::SearchRequest& request;
+  const std::vector<simulator::AnchorEffect>& anchors;
   simulator::SearchResult result;
   std::optional<ExplainedLayout> explained;
   Seconds elapsed;

@@ -9,6 +9,7 @@
 #include "cli/layout_options.h"
 #include "cli/machine_option.h"
 #include "cli/recovery_options.h"
+#include "cli/stack_option.h"
 #include "cli/training_options.h"
 
 namespace trainyard::cli {
@@ -26,7 +27,7 @@ struct PlanOptions {
   std::string output;
   // On a cluster of published numbers.
   std::string accelerator;  // of a fabric that doesn't tell
-  std::string stack;
+  StackOption software;
   bool offload = false;
   bool vary_overlap = false;
   bool exhaustive = false;

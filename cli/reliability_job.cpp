@@ -7,6 +7,7 @@
 #include "cli/cluster_search.h"
 #include "cli/measured_recovery.h"
 #include "cli/plan_cluster_report.h"
+#include "cli/stack_option.h"
 #include "cli/topology_option.h"
 #include "core/error.h"
 #include "core/import/open_cluster.h"
@@ -38,7 +39,7 @@ PlanOptions search_options(const ReliabilityOptions& options) {
   plan.training.training.global_batch = options.global_batch;
   plan.training.training.steps = 1;
   plan.layout = options.layout;
-  plan.stack = options.stack;
+  plan.software.stack = options.stack;
   plan.threads = options.threads;
   return plan;
 }
@@ -104,8 +105,8 @@ void ReliabilityJob::open_machine(const ReliabilityOptions& options) {
 
 void ReliabilityJob::lay_out(LongAnswer& answer, const ReliabilityOptions& options) {
   const PlanOptions search = search_options(options);
-  const DeviceProfile profile = analytic_profile(*case_.accelerator, case_.fabric);
-  const simulator::SearchRequest request = cluster_request(search, profile);
+  const simulator::SearchRequest request =
+      cluster_request(search, {*case_.accelerator, case_.fabric, open_stack(*case_.accelerator, options.stack)});
   const simulator::MachinePricers machines = simulator::curve_pricers(request.machine);
   const simulator::PricerFactory pricers = machines(request.space.workload, request.machine);
   case_.plan.model = request.space.workload.model;
@@ -135,8 +136,7 @@ void ReliabilityJob::take_step_time(const ReliabilityOptions& options) {
     case_.step_time = case_.plan.prediction->step_time;
   }
   if (!(case_.step_time > Seconds()) && case_.accelerator) {
-    const simulator::Machine machine{*case_.accelerator, case_.fabric,
-                                     simulator::find_stack(*case_.accelerator, options.stack)};
+    const simulator::Machine machine{*case_.accelerator, case_.fabric, open_stack(*case_.accelerator, options.stack)};
     const simulator::Workload workload{case_.plan.model, case_.plan.training.sequence,
                                        case_.plan.training.global_batch};
     case_.step_time = simulator::curve_pricers(machine)(workload, machine)()->price(case_.plan.layout).step_time;

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "cli/stack_option.h"
 #include "core/document/nearest_name.h"
 #include "core/error.h"
 #include "core/plan/plan_size.h"
@@ -76,9 +77,7 @@ void add_job(CLI::App& verb, ReliabilityOptions& options) {
   verb.add_option("--accelerator", options.accelerator, "With a fabric: its GPUs, by their name otherwise")
       ->type_name("FILE")
       ->group(what);
-  verb.add_option("--stack", options.stack, "Software as this profile of models/stacks has it")
-      ->type_name("NAME")
-      ->group(what);
+  add_stack_option(verb, options.stack, what);
   verb.add_option("--step-time", options.step_time, "Of an undisturbed step, instead of the predicted one: \"5.2 s\"")
       ->type_name("TIME")
       ->group(what);

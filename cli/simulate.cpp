@@ -12,6 +12,7 @@
 #include "cli/json/output.h"
 #include "cli/long_answer.h"
 #include "cli/machine_option.h"
+#include "cli/stack_option.h"
 #include "cli/text/table.h"
 #include "cli/topology_option.h"
 #include "cli/verbs.h"
@@ -40,6 +41,7 @@ struct Options {
   std::string plan;
   MachineOption machine;
   TopologyOption topology;
+  std::string stack;
   std::string trace;
   std::string chrome;
 };
@@ -59,15 +61,17 @@ struct Simulated {
 using Outcome = std::variant<simulator::ClusterSimulation, Infeasible>;
 
 Outcome on_graph(const Plan& plan, const Options& options, simulator::TraceDetail detail) {
-  const Topology topology = open_topology(options.machine.cluster, options.topology);
+  Topology topology = open_topology(options.machine.cluster, options.topology);
+  topology.machine.stack = open_stack(topology.machine.accelerator, options.stack);
   const simulator::FlowGroupCost groups(topology.cluster, plan.layout.ranks(), simulator::shipped_collective_models(),
                                         flow_options(topology.cluster, options.topology));
   return simulator::simulate_on_cluster(plan, topology.machine, groups, detail);
 }
 
 // Of a cluster whose nodes and NICs are known, but not its switches: as `plan` prices it.
-Outcome on_curves(const Plan& plan, const AnalyticProfile& cluster, simulator::TraceDetail detail) {
-  const simulator::Machine machine{cluster.accelerator, cluster.fabric, simulator::find_stack(cluster.accelerator, "")};
+Outcome on_curves(const Plan& plan, const AnalyticProfile& cluster, const Options& options,
+                  simulator::TraceDetail detail) {
+  const simulator::Machine machine{cluster.accelerator, cluster.fabric, open_stack(cluster.accelerator, options.stack)};
   return simulator::simulate_on_curves(plan, machine, *simulator::curve_groups(machine, machine), detail);
 }
 
@@ -99,7 +103,9 @@ Simulated simulate_file(const Options& options) {
   if (names_topology(options.machine.cluster)) {
     take(simulated, on_graph(simulated.plan, options, detail), options);
   } else if (const DeviceProfile profile = read_machine_option(options.machine); profile.analytic() != nullptr) {
-    take(simulated, on_curves(simulated.plan, *profile.analytic(), detail), options);
+    take(simulated, on_curves(simulated.plan, *profile.analytic(), options, detail), options);
+  } else if (!options.stack.empty()) {
+    throw Error("is for clusters of published numbers; a measured profile has its own", "--stack", "leave it out");
   } else {
     simulated.result = on_measured(simulated.plan, profile, options, detail);
   }
@@ -309,6 +315,7 @@ void add_simulate(CLI::App& app, Session& session, Action& action) {
   verb->add_option("PLAN", options->plan, "plan.json that `plan` wrote")->required();
   add_machine_options(*verb, options->machine);
   add_topology_options(*verb, options->topology);
+  add_stack_option(*verb, options->stack, "Options");
   verb->add_option("--trace", options->trace, "Write the predicted trace here")->type_name("FILE");
   verb->add_option("--chrome", options->chrome, "Write the predicted trace here, for ui.perfetto.dev")
       ->type_name("FILE");

@@ -127,6 +127,9 @@ std::string to_json_line(const FailureRecord& failure);
 std::string to_json_line(const RestartRecord& restart);
 std::string end_json_line(const std::optional<RunFailure>& failure, const std::optional<Seconds>& wall_time = {});
 
+// Times of the steps that count after the first, which warms up, shortest first; of one step alone, that one's.
+std::vector<Seconds> warm_steps(const RunRecord& record);
+
 // A last line without its newline was cut short when the run was killed and is left out; anything else
 // malformed is an Error with file and line.
 RunRecord read_run_record(const std::filesystem::path& file);

@@ -201,6 +201,15 @@ Seconds RunRecord::useful_time() const {
   return static_cast<double>(steps.size()) * steps_beside_saves(*this).undisturbed;
 }
 
+std::vector<Seconds> warm_steps(const RunRecord& record) {
+  std::vector<Seconds> steps;
+  for (std::size_t i = record.steps.size() > 1 ? 1 : 0; i < record.steps.size(); ++i) {
+    steps.push_back(record.steps[i].step_time);
+  }
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
 RunRecord read_run_record(const std::filesystem::path& file) {
   const std::string text = read_text_file(file, kRunRecordLimit);
   LineReader lines;

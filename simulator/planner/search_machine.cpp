@@ -54,8 +54,7 @@ class SharedPricers {
 
 }  // namespace
 
-std::shared_ptr<const GroupCost> curve_groups(const Machine& machine, const Machine& usual) {
-  CollectiveModels models = shipped_collective_models();
+CollectiveSite curve_site(const Machine& machine, const Machine& usual) {
   CollectiveSite node;
   node.accelerator = machine.accelerator.name;
   node.generation = links_of(machine.accelerator);
@@ -68,9 +67,13 @@ std::shared_ptr<const GroupCost> curve_groups(const Machine& machine, const Mach
   node.framework = true;
   const double faster = machine.accelerator.intra_node_bandwidth.value / usual.accelerator.intra_node_bandwidth.value;
   if (faster != 1.0) {  // else as measured on the generation
-    node.intra_bandwidth = faster * models.facts.of(node.generation).links;
+    node.intra_bandwidth = faster * shipped_collective_models().facts.of(node.generation).links;
   }
-  return std::make_shared<CurveGroupCost>(std::move(node), std::move(models));
+  return node;
+}
+
+std::shared_ptr<const GroupCost> curve_groups(const Machine& machine, const Machine& usual) {
+  return std::make_shared<CurveGroupCost>(curve_site(machine, usual), shipped_collective_models());
 }
 
 MachinePricers curve_pricers(const Machine& usual) {

@@ -7,6 +7,7 @@
 
 #include "core/plan/accelerator.h"
 #include "core/plan/stack_profile.h"
+#include "simulator/collective/collective_site.h"
 #include "simulator/collective/group_cost.h"
 #include "simulator/memory/memory_habits.h"
 #include "simulator/planner/layout_pricer.h"
@@ -21,6 +22,9 @@ using MachinePricers = std::function<PricerFactory(const Workload& workload, con
 // By StepModel, communication from the shipped curves. `usual`: the machine as it is, against which a what-if's links
 // are measured.
 MachinePricers curve_pricers(const Machine& usual);
+
+// A node of the machine and its NICs.
+CollectiveSite curve_site(const Machine& machine, const Machine& usual);
 
 // Groups on the machine's nodes and NICs, as nccl-tests would measure them there.
 std::shared_ptr<const GroupCost> curve_groups(const Machine& machine, const Machine& usual);

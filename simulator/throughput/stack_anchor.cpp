@@ -19,21 +19,30 @@ struct Trust {
 constexpr Trust kDense{1.0, 0.5};
 constexpr Trust kExperts{0.1, 0.1};
 
+Trust trust_in(const CasePricer& run) { return run.moe() ? kExperts : kDense; }
+
 }  // namespace
 
-StackProfile anchored_profile(const StackProfile& profile, CasePricer& pricer, double measured_s) {
+StackProfile anchored_profile(const StackProfile& profile, const std::vector<AnchorRun>& runs) {
   const StackPriors priors = default_stack_priors(profile.fused);
   StackLogs mean{};
   for (std::size_t i = 0; i < mean.size(); ++i) {
     mean[i] = std::log(profile.constants.at(i));
   }
-  const Trust trust = pricer.moe() ? kExperts : kDense;
-  const StackLogs logs = fit_stack({{&pricer, measured_s, trust.weight}}, profile, mean, priors, mean);
+  std::vector<StackFitRow> rows;
+  for (const AnchorRun& run : runs) {
+    rows.push_back({run.pricer, run.measured_s, trust_in(*run.pricer).weight});
+  }
+  const StackLogs logs = fit_stack(rows, profile, mean, priors, mean);
   StackProfile anchored = profile;
   for (std::size_t i = 0; i < mean.size(); ++i) {
     anchored.constants.at(i) = std::exp(logs[i]);
   }
-  anchored.scale = profile.scale * std::pow(measured_s / pricer.step_s(anchored), trust.scale);
+  double rest = 0.0;
+  for (const AnchorRun& run : runs) {
+    rest += trust_in(*run.pricer).scale * std::log(run.measured_s / run.pricer->step_s(anchored));
+  }
+  anchored.scale = profile.scale * std::exp(rest / static_cast<double>(runs.size()));
   return anchored;
 }
 

@@ -71,7 +71,7 @@ std::map<std::string, StackProfile> anchor_profiles(const std::vector<FitRow>& r
                   "`trainyard validate FILE --rows` lists them");
     }
     const ChosenStack chosen = choose_stack(library, *found->row);
-    profiles[found->stack] = anchored_profile(chosen.profile, *found->pricer, found->row->step_s());
+    profiles[found->stack] = anchored_profile(chosen.profile, {{found->pricer.get(), found->row->step_s()}});
   }
   return profiles;
 }
@@ -90,7 +90,8 @@ void anchor_each(std::vector<LeftOut>& members) {
   for (LeftOut& anchor : members) {
     double sum = 0.0;
     int others = 0;
-    const StackProfile profile = anchored_profile(anchor.profile, *anchor.row->pricer, anchor.row->row->step_s());
+    const StackProfile profile =
+        anchored_profile(anchor.profile, {{anchor.row->pricer.get(), anchor.row->row->step_s()}});
     for (LeftOut& member : members) {
       if (&member != &anchor && member.row->stack == anchor.row->stack) {
         const double error = std::abs(member.row->row->step_s() / member.row->pricer->step_s(profile) - 1.0);

@@ -1,0 +1,153 @@
+#include "cli/stack_option.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "core/document/read_file.h"
+#include "core/document/write_file.h"
+#include "core/error.h"
+#include "core/plan/plan.h"
+#include "core/plan/run_record.h"
+#include "core/units/format_quantity.h"
+#include "core/units/parse_quantity.h"
+#include "executor/run/run_files.h"
+#include "simulator/planner/search_machine.h"
+
+namespace trainyard::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kFlag = "--anchor";
+
+// Where PLAN=TIME is divided; nothing for the name of a file or a folder.
+std::optional<std::size_t> equals_of(const std::string& anchor) {
+  const std::size_t equals = anchor.rfind('=');
+  return equals == std::string::npos || fs::exists(anchor) ? std::nullopt : std::optional(equals);
+}
+
+simulator::OwnRun run_of_folder(const std::string& folder, const simulator::Machine& machine) {
+  const executor::RunFiles files{folder};
+  if (!fs::exists(files.record())) {
+    throw Error("holds no run", folder, "give the folder that `trainyard run --output` wrote");
+  }
+  const std::vector<Seconds> steps = warm_steps(read_run_record(files.record()));
+  if (steps.empty()) {
+    throw Error("no step of the run counts", folder, "a run of at least one step");
+  }
+  return simulator::own_run(folder, read_plan(files.plan()), machine, steps[steps.size() / 2]);
+}
+
+std::vector<simulator::OwnRun> runs_of(const std::string& anchor, const simulator::Machine& machine) {
+  if (const std::optional<std::size_t> equals = equals_of(anchor)) {
+    const auto step = parse_quantity<Seconds>(std::string_view(anchor).substr(*equals + 1), std::string(kFlag));
+    const std::string plan = anchor.substr(0, *equals);
+    return {simulator::own_run(plan, read_plan(plan), machine, step)};
+  }
+  if (fs::is_directory(anchor)) {
+    return {run_of_folder(anchor, machine)};
+  }
+  const std::string text = read_text_file(anchor);
+  if (!simulator::is_published_throughput(text)) {
+    throw Error("doesn't say how long a step took", anchor,
+                "for a plan, write --anchor PLAN=TIME, such as --anchor mine.json=5.7s");
+  }
+  return simulator::own_runs(text, anchor);
+}
+
+}  // namespace
+
+std::string StackOption::first_flag() const {
+  return !stack.empty() ? "--stack" : !anchors.empty() ? "--anchor" : !save.empty() ? "--save-stack" : "";
+}
+
+std::vector<FileArgument> files_of(const StackOption& option) {
+  std::vector<FileArgument> files = {{"--stack", option.stack}};
+  for (const std::string& anchor : option.anchors) {
+    files.push_back({"--anchor", anchor.substr(0, equals_of(anchor).value_or(anchor.size()))});
+  }
+  return files;
+}
+
+void add_stack_option(CLI::App& verb, std::string& stack, const std::string& group) {
+  verb.add_option("--stack", stack,
+                  "Software as this profile has it: a name of models/stacks, or a file of --save-stack (default: by "
+                  "the GPU)")
+      ->type_name("NAME")
+      ->group(group);
+}
+
+void add_anchor_options(CLI::App& verb, StackOption& option, const std::string& group) {
+  verb.add_option("--anchor", option.anchors,
+                  "A run of your own, which all predictions follow: PLAN=TIME of its step, a folder of `run`, or rows "
+                  "as `validate` takes; repeatable")
+      ->type_name("RUN")
+      ->group(group);
+  verb.add_option("--save-stack", option.save, "Write the anchored software profile here, for --stack")
+      ->type_name("FILE")
+      ->group(group);
+}
+
+StackProfile open_stack(const Accelerator& accelerator, const std::string& word) {
+  if (fs::is_regular_file(word)) {
+    return simulator::with_scale_folded(parse_stack_profile(read_text_file(word), word));
+  }
+  return simulator::find_stack(accelerator, word);
+}
+
+StackedMachine open_stacked_machine(const Accelerator& accelerator, const Fabric& fabric, const StackOption& option) {
+  StackedMachine stacked{{accelerator, fabric, open_stack(accelerator, option.stack)}, {}};
+  std::vector<simulator::OwnRun> runs;
+  for (const std::string& anchor : option.anchors) {
+    for (simulator::OwnRun& run : runs_of(anchor, stacked.machine)) {
+      runs.push_back(std::move(run));
+    }
+  }
+  if (!runs.empty()) {
+    simulator::AnchoredStack anchored = simulator::anchored_on(stacked.machine.stack, runs);
+    stacked.machine.stack = std::move(anchored.profile);
+    stacked.anchors = std::move(anchored.runs);
+  }
+  if (!option.save.empty()) {
+    if (runs.empty()) {
+      throw Error("nothing to write: no run of your own was given", "--save-stack", "add --anchor RUN");
+    }
+    write_file(option.save, stack_profile_text(stacked.machine.stack));
+  }
+  return stacked;
+}
+
+void print_anchors(const StackedMachine& stacked) {
+  for (const simulator::AnchorEffect& run : stacked.anchors) {
+    fmt::print(stderr, "note: anchored on {}: {} a step measured, {} predicted before, {} now\n", run.name,
+               format_quantity(run.measured), format_quantity(run.before), format_quantity(run.after));
+  }
+  if (!stacked.anchors.empty()) {
+    const double band = stacked.machine.stack.band;
+    fmt::print(stderr,
+               "note: 80 % interval of {:.0f} % either way: so near lay other runs of software anchored on one\n",
+               100.0 * (std::exp(band) - 1.0));
+  }
+}
+
+nlohmann::ordered_json to_json(const std::vector<simulator::AnchorEffect>& anchors) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const simulator::AnchorEffect& run : anchors) {
+    list.push_back({{"run", run.name},
+                    {"measured_s", run.measured.si()},
+                    {"predicted_before_s", run.before.si()},
+                    {"predicted_s", run.after.si()}});
+  }
+  return list;
+}
+
+}  // namespace trainyard::cli

@@ -1,0 +1,110 @@
+// Anchoring a stack on runs of one's own: Llama 3 8B on H100 nodes.
+#include "simulator/planner/own_runs.h"
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "core/model/huggingface.h"
+#include "simulator/planner/search_machine.h"
+#include "tests/simulator/support/profiles.h"
+
+namespace trainyard::simulator {
+namespace {
+
+Machine h100() {
+  const DeviceProfile cluster = llama3_cluster();
+  return {cluster.analytic()->accelerator, cluster.analytic()->fabric, find_stack(cluster.analytic()->accelerator, "")};
+}
+
+Plan plan_of(int tensor, int pipeline, int data) {
+  Plan plan;
+  plan.model = read_huggingface_config(std::string(TRAINYARD_SOURCE_DIR) + "/models/llm/llama-3-8b.json");
+  plan.training.sequence = 8192;
+  plan.training.global_batch = 64;
+  plan.layout.tensor = tensor;
+  plan.layout.pipeline = pipeline;
+  plan.layout.data = data;
+  plan.layout.accumulation = 64 / data;
+  plan.layout.zero_stage = 1;
+  plan.layout.compute_type = plan.layout.parameter_type = plan.layout.communication_type = DataType::kBf16;
+  return plan;
+}
+
+Seconds predicted(const Plan& plan, Machine machine, const StackProfile& stack) {
+  machine.stack = stack;
+  const Workload workload{plan.model, plan.training.sequence, plan.training.global_batch};
+  return curve_pricers(machine)(workload, machine)()->price(plan.layout).step_time;
+}
+
+OwnRun slower(const Plan& plan, const Machine& machine, double factor, const std::string& name = "mine.json") {
+  return own_run(name, plan, machine, factor * predicted(plan, machine, machine.stack));
+}
+
+// Every time of a step is a rate's, or one of the times and factors that the scale goes into. What is left: the pipe
+// between stages, which isn't the stack's.
+TEST(AnchoredStack, AScaleFoldedIntoConstantsScalesTheStep) {
+  const Machine machine = h100();
+  for (const Plan& plan : {plan_of(1, 1, 8), plan_of(4, 1, 4), plan_of(2, 2, 4)}) {
+    StackProfile scaled = machine.stack;
+    scaled.scale = 1.25;
+    const StackProfile folded = with_scale_folded(scaled);
+    EXPECT_EQ(folded.scale, 1.0);
+    EXPECT_NEAR(predicted(plan, machine, folded) / predicted(plan, machine, machine.stack), 1.25, 0.01);
+  }
+}
+
+// A run 20 % slower than predicted. Runs of a stack differ among themselves, so that it isn't taken whole, but most.
+TEST(AnchoredStack, FollowsTheRunAndTakesOtherLayoutsWithIt) {
+  const Machine machine = h100();
+  const Plan mine = plan_of(4, 1, 4);
+  const AnchoredStack anchored = anchored_on(machine.stack, {slower(mine, machine, 1.2)});
+  ASSERT_EQ(anchored.runs.size(), 1U);
+  EXPECT_EQ(anchored.runs[0].name, "mine.json");
+  EXPECT_NEAR(anchored.runs[0].measured / anchored.runs[0].before, 1.2, 1e-6);
+  EXPECT_NEAR(anchored.runs[0].after / anchored.runs[0].measured, 1.0, 0.06);
+  EXPECT_NEAR(predicted(mine, machine, anchored.profile) / anchored.runs[0].after, 1.0, 1e-9);
+  for (const Plan& other : {plan_of(2, 2, 4), plan_of(1, 1, 16)}) {
+    const double moved =
+        predicted(other, machine, anchored.profile) / predicted(other, machine, machine.stack);
+    EXPECT_GT(moved, 1.05);
+    EXPECT_LT(moved, 1.3);
+  }
+}
+
+TEST(AnchoredStack, NarrowsTheIntervalAndSaysSoInItsName) {
+  const Machine machine = h100();
+  const AnchoredStack anchored = anchored_on(machine.stack, {slower(plan_of(4, 1, 4), machine, 1.0)});
+  EXPECT_LT(anchored.profile.band, machine.stack.band);
+  EXPECT_LT(anchored.profile.band_experts, machine.stack.band_experts);
+  EXPECT_NE(anchored.profile.name.find("anchored"), std::string::npos);
+  EXPECT_NEAR(anchored.runs[0].after / anchored.runs[0].before, 1.0, 1e-3);  // a run as predicted changes nothing
+}
+
+TEST(AnchoredStack, TheOrderOfRunsDoesNotMatter) {
+  const Machine machine = h100();
+  const OwnRun a = slower(plan_of(4, 1, 4), machine, 1.2, "a");
+  const OwnRun b = slower(plan_of(1, 1, 16), machine, 1.05, "b");
+  const AnchoredStack first = anchored_on(machine.stack, {a, b});
+  const AnchoredStack second = anchored_on(machine.stack, {b, a});
+  const Plan other = plan_of(2, 2, 4);
+  EXPECT_NEAR(predicted(other, machine, first.profile) / predicted(other, machine, second.profile), 1.0, 1e-6);
+}
+
+TEST(AnchoredStack, ATimeThatCannotBeThisRunsIsRefused) {
+  const Machine machine = h100();
+  EXPECT_THROW(anchored_on(machine.stack, {slower(plan_of(4, 1, 4), machine, 20.0)}), Error);
+  EXPECT_THROW(anchored_on(machine.stack, {slower(plan_of(4, 1, 4), machine, 0.05)}), Error);
+  EXPECT_THROW(own_run("mine", plan_of(4, 1, 4), machine, Seconds()), Error);
+}
+
+TEST(AnchoredStack, RowsWithoutAMeasurementAreRefusedWithTheReason) {
+  try {
+    own_runs("[]", "rows.json");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("rows.json"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace trainyard::simulator
