@@ -215,8 +215,10 @@ std::string cluster_flag(const PlanOptions& options) {
       return flag;
     }
   }
-  if (const std::string flag = options.software.first_flag(); !flag.empty()) {
-    return flag;
+  for (const std::string& flag : {options.software.first_flag(), options.input.first_flag()}) {
+    if (!flag.empty()) {
+      return flag;
+    }
   }
   const bool other = !options.maximize.empty() && options.maximize != "batch";
   return other ? "--maximize " + options.maximize : std::string();
@@ -360,6 +362,7 @@ void add_cluster_options(CLI::App& verb, PlanOptions& options) {
       ->group(group);
   add_stack_option(verb, options.software.stack, group);
   add_anchor_options(verb, options.software, group);
+  add_input_options(verb, options.input, group);
   verb.add_flag("--offload", options.offload, "Also layouts with optimizer, activations, parameters in host memory")
       ->group(group);
   verb.add_flag("--vary-overlap", options.vary_overlap, "Also layouts with overlaps switched off")->group(group);

@@ -26,6 +26,7 @@
 #include "simulator/failure/fault_domains.h"
 #include "simulator/memory/memory_model.h"
 #include "simulator/planner/best_layouts.h"
+#include "simulator/planner/fed_pricer.h"
 #include "simulator/planner/goodput.h"
 #include "simulator/planner/planner.h"
 #include "simulator/planner/program_fit.h"
@@ -242,7 +243,15 @@ int plan_on_cluster(const Session& session, const PlanOptions& options, const De
   print_anchors(stacked);
   const simulator::SearchRequest request = cluster_request(options, stacked.machine);
   check_machine(options, request, profile.analytic()->fabric);
-  const simulator::MachinePricers machines = simulator::curve_pricers(request.machine);
+  const Training training = training_from(options.training);
+  const simulator::InputFeed feed = input_feed(options.input, {.model = request.space.workload.model,
+                                                               .training = training,
+                                                               .layout = request.space.base,
+                                                               .fabric = analytic.fabric,
+                                                               .ranks = options.ranks,
+                                                               .cluster = options.machine.cluster,
+                                                               .checkpoint_every = options.recovery.checkpoint_every});
+  const simulator::MachinePricers machines = simulator::fed(simulator::curve_pricers(request.machine), feed);
   const Study study{session, options, request, machines};
   if (!options.sweep.empty()) {
     return print_sweep(study);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/input_options.h"
 #include "cli/layout_options.h"
 #include "cli/machine_option.h"
 #include "cli/recovery_options.h"
@@ -28,6 +29,7 @@ struct PlanOptions {
   // On a cluster of published numbers.
   std::string accelerator;  // of a fabric that doesn't tell
   StackOption software;
+  InputOptions input;
   bool offload = false;
   bool vary_overlap = false;
   bool exhaustive = false;

@@ -9,6 +9,7 @@
 
 #include "cli/exit_code.h"
 #include "cli/file_arguments.h"
+#include "cli/input_options.h"
 #include "cli/json/output.h"
 #include "cli/long_answer.h"
 #include "cli/machine_option.h"
@@ -42,9 +43,12 @@ struct Options {
   MachineOption machine;
   TopologyOption topology;
   std::string stack;
+  InputOptions input;
   std::string trace;
   std::string chrome;
 };
+
+constexpr const char* kClusterGroup = "On a cluster of published numbers";
 
 struct Simulated {
   Plan plan;
@@ -60,9 +64,7 @@ struct Simulated {
 
 using Outcome = std::variant<simulator::ClusterSimulation, Infeasible>;
 
-Outcome on_graph(const Plan& plan, const Options& options, simulator::TraceDetail detail) {
-  Topology topology = open_topology(options.machine.cluster, options.topology);
-  topology.machine.stack = open_stack(topology.machine.accelerator, options.stack);
+Outcome on_graph(const Plan& plan, const Topology& topology, const Options& options, simulator::TraceDetail detail) {
   const simulator::FlowGroupCost groups(topology.cluster, plan.layout.ranks(), simulator::shipped_collective_models(),
                                         flow_options(topology.cluster, options.topology));
   return simulator::simulate_on_cluster(plan, topology.machine, groups, detail);
@@ -75,11 +77,24 @@ Outcome on_curves(const Plan& plan, const AnalyticProfile& cluster, const Option
   return simulator::simulate_on_curves(plan, machine, *simulator::curve_groups(machine, machine), detail);
 }
 
-void take(Simulated& simulated, Outcome outcome, const Options& options) {
+// The step of a cluster's simulation waits for data where reading takes longer; its trace shows it without.
+void feed(simulator::ClusterSimulation& result, const Plan& plan, const Options& options, const Fabric& fabric) {
+  const simulator::InputFeed feed = input_feed(options.input, {.model = plan.model,
+                                                               .training = plan.training,
+                                                               .layout = plan.layout,
+                                                               .fabric = fabric,
+                                                               .ranks = plan.layout.ranks(),
+                                                               .cluster = options.machine.cluster,
+                                                               .checkpoint_every = plan.checkpoint.every_steps});
+  simulator::wait_for_input(result, feed);
+}
+
+void take(Simulated& simulated, Outcome outcome, const Options& options, const Fabric& fabric) {
   if (const Infeasible* infeasible = std::get_if<Infeasible>(&outcome)) {
     refuse(*infeasible, options, options.machine.cluster);
   }
   simulated.on_cluster = std::get<simulator::ClusterSimulation>(std::move(outcome));
+  feed(*simulated.on_cluster, simulated.plan, options, fabric);
   simulated.result = std::move(simulated.on_cluster->simulation);
 }
 
@@ -101,11 +116,15 @@ Simulated simulate_file(const Options& options) {
   const bool slices = !options.trace.empty() || !options.chrome.empty();
   const auto detail = slices ? simulator::TraceDetail::kSlices : simulator::TraceDetail::kNone;
   if (names_topology(options.machine.cluster)) {
-    take(simulated, on_graph(simulated.plan, options, detail), options);
+    Topology topology = open_topology(options.machine.cluster, options.topology);
+    topology.machine.stack = open_stack(topology.machine.accelerator, options.stack);
+    take(simulated, on_graph(simulated.plan, topology, options, detail), options, topology.machine.fabric);
   } else if (const DeviceProfile profile = read_machine_option(options.machine); profile.analytic() != nullptr) {
-    take(simulated, on_curves(simulated.plan, *profile.analytic(), options, detail), options);
-  } else if (!options.stack.empty()) {
-    throw Error("is for clusters of published numbers; a measured profile has its own", "--stack", "leave it out");
+    take(simulated, on_curves(simulated.plan, *profile.analytic(), options, detail), options,
+         profile.analytic()->fabric);
+  } else if (!options.stack.empty() || !options.input.first_flag().empty()) {
+    throw Error("is for clusters of published numbers; a measured profile has its own",
+                options.stack.empty() ? options.input.first_flag() : "--stack", "leave it out");
   } else {
     simulated.result = on_measured(simulated.plan, profile, options, detail);
   }
@@ -315,7 +334,8 @@ void add_simulate(CLI::App& app, Session& session, Action& action) {
   verb->add_option("PLAN", options->plan, "plan.json that `plan` wrote")->required();
   add_machine_options(*verb, options->machine);
   add_topology_options(*verb, options->topology);
-  add_stack_option(*verb, options->stack, "Options");
+  add_stack_option(*verb, options->stack, kClusterGroup);
+  add_input_options(*verb, options->input, kClusterGroup);
   verb->add_option("--trace", options->trace, "Write the predicted trace here")->type_name("FILE");
   verb->add_option("--chrome", options->chrome, "Write the predicted trace here, for ui.perfetto.dev")
       ->type_name("FILE");

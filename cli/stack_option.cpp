@@ -133,8 +133,7 @@ void print_anchors(const StackedMachine& stacked) {
   }
   if (!stacked.anchors.empty()) {
     const double band = stacked.machine.stack.band;
-    fmt::print(stderr,
-               "note: 80 % interval of {:.0f} % either way: so near lay other runs of software anchored on one\n",
+    fmt::print(stderr, "note: runs of the same software are expected within {:.0f} % (4 of 5)\n",
                100.0 * (std::exp(band) - 1.0));
   }
 }

@@ -6,6 +6,7 @@
 
 #include "core/model/model_flops.h"
 #include "core/program/outline.h"
+#include "core/units/format_quantity.h"
 #include "simulator/compute/stack_kernels.h"
 #include "simulator/memory/outline_memory.h"
 #include "simulator/step/loss_dust.h"
@@ -188,6 +189,28 @@ std::variant<ClusterSimulation, Infeasible> simulate_on_cluster(const Plan& plan
 std::variant<ClusterSimulation, Infeasible> simulate_on_curves(const Plan& plan, const Machine& machine,
                                                                const GroupCost& groups, TraceDetail detail) {
   return simulate_on_each(plan, machine, {&groups}, detail);
+}
+
+void wait_for_input(ClusterSimulation& result, const InputFeed& feed) {
+  Estimate& estimate = result.simulation.estimate;
+  const Layout& layout = estimate.layout;
+  const Seconds before = estimate.step_time;
+  const Seconds stall = input_stall(feed, layout, before);
+  if (!(stall > Seconds())) {
+    return;
+  }
+  result.waterfall.losses[static_cast<std::size_t>(StepLoss::kInput)] += stall;
+  estimate.step_time += stall;
+  for (Seconds* time : {&result.spread.median, &result.spread.low, &result.spread.high, &result.low, &result.high}) {
+    *time += input_stall(feed, layout, *time);
+  }
+  const double slower = before / estimate.step_time;
+  for (double* rate : {&estimate.tokens_per_second, &estimate.mfu, &result.hfu, &result.mfu_full_attention}) {
+    *rate *= slower;
+  }
+  result.notes.push_back("a step waits " + format_quantity(stall) + " for data on average: reading takes " +
+                         format_quantity(input_time(feed, layout)) +
+                         ", with nothing beside it; roles' times, and a trace, are without");
 }
 
 }  // namespace trainyard::simulator

@@ -16,6 +16,7 @@
 #include "core/plan/device_profile.h"
 #include "simulator/collective/flow_group_cost.h"
 #include "simulator/simulate_plan.h"
+#include "simulator/step/input_feed.h"
 #include "simulator/step/step_waterfall.h"
 #include "simulator/throughput/machine.h"
 
@@ -56,5 +57,9 @@ std::variant<ClusterSimulation, Infeasible> simulate_on_cluster(const Plan& plan
 std::variant<ClusterSimulation, Infeasible> simulate_on_curves(const Plan& plan, const Machine& machine,
                                                                const GroupCost& groups,
                                                                TraceDetail detail = TraceDetail::kNone);
+
+// Adds what the step waits for data on average: to its time, interval and waterfall, as the loss "input". A trace shows
+// the step without it; a note says so.
+void wait_for_input(ClusterSimulation& result, const InputFeed& feed);
 
 }  // namespace trainyard::simulator

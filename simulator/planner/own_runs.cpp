@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -78,11 +79,15 @@ AnchoredStack anchored_on(const StackProfile& profile, const std::vector<OwnRun>
     require_plausible(anchored.runs.back());
   }
   anchored.profile = with_scale_folded(anchored_profile(profile, measured));
+  double squares = 0.0;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    anchored.runs[i].after = from_si<Seconds>(pricers[i].step_s(anchored.profile));
+    AnchorEffect& run = anchored.runs[i];
+    run.after = from_si<Seconds>(pricers[i].step_s(anchored.profile));
+    squares += std::pow(std::log(run.measured / run.after), 2.0);
   }
   anchored.profile.name = profile.name + ", anchored";
-  anchored.profile.band = std::min(profile.band, profile.band_anchored);
+  // A run that stays far off says that the others may.
+  anchored.profile.band = std::max(profile.band_anchored, std::sqrt(squares / static_cast<double>(runs.size())));
   anchored.profile.band_experts = 0.5 * profile.band_experts;  // as ChosenStack::band has it
   return anchored;
 }

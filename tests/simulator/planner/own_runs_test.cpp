@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "core/error.h"
 #include "core/model/huggingface.h"
 #include "simulator/planner/search_machine.h"
@@ -64,8 +66,7 @@ TEST(AnchoredStack, FollowsTheRunAndTakesOtherLayoutsWithIt) {
   EXPECT_NEAR(anchored.runs[0].after / anchored.runs[0].measured, 1.0, 0.06);
   EXPECT_NEAR(predicted(mine, machine, anchored.profile) / anchored.runs[0].after, 1.0, 1e-9);
   for (const Plan& other : {plan_of(2, 2, 4), plan_of(1, 1, 16)}) {
-    const double moved =
-        predicted(other, machine, anchored.profile) / predicted(other, machine, machine.stack);
+    const double moved = predicted(other, machine, anchored.profile) / predicted(other, machine, machine.stack);
     EXPECT_GT(moved, 1.05);
     EXPECT_LT(moved, 1.3);
   }
@@ -78,6 +79,15 @@ TEST(AnchoredStack, NarrowsTheIntervalAndSaysSoInItsName) {
   EXPECT_LT(anchored.profile.band_experts, machine.stack.band_experts);
   EXPECT_NE(anchored.profile.name.find("anchored"), std::string::npos);
   EXPECT_NEAR(anchored.runs[0].after / anchored.runs[0].before, 1.0, 1e-3);  // a run as predicted changes nothing
+}
+
+// Three times as slow is more than any two stacks differ: the profile goes part of the way, and the interval the rest.
+TEST(AnchoredStack, AnIntervalHoldsTheRunsItWasAnchoredOn) {
+  const Machine machine = h100();
+  const AnchoredStack anchored = anchored_on(machine.stack, {slower(plan_of(4, 1, 4), machine, 3.0)});
+  const AnchorEffect& run = anchored.runs[0];
+  EXPECT_GT(run.after / run.before, 1.5);
+  EXPECT_LE(run.measured.si(), run.after.si() * std::exp(anchored.profile.band) * (1.0 + 1e-9));
 }
 
 TEST(AnchoredStack, TheOrderOfRunsDoesNotMatter) {
