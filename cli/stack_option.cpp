@@ -61,7 +61,7 @@ std::vector<simulator::OwnRun> runs_of(const std::string& anchor, const simulato
     throw Error("doesn't say how long a step took", anchor,
                 "for a plan, write --anchor PLAN=TIME, such as --anchor mine.json=5.7s");
   }
-  return simulator::own_runs(text, anchor);
+  return simulator::own_runs(text, anchor, machine.accelerator);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "simulator/planner/search_machine.h"
+#include "simulator/throughput/machine_rates.h"
 #include "simulator/throughput/stack_anchor.h"
 
 namespace trainyard::simulator {
@@ -49,13 +50,18 @@ OwnRun own_run(const std::string& name, const Plan& plan, const Machine& machine
   return run;
 }
 
-std::vector<OwnRun> own_runs(const std::string& text, const std::string& where) {
+std::vector<OwnRun> own_runs(const std::string& text, const std::string& where, const Accelerator& accelerator) {
   std::vector<OwnRun> runs;
   std::string reason = "holds no row";
   for (const PublishedRun& published : parse_published_throughput(text, where)) {
     ThroughputCase row = make_case(published, {});
     if (!row.reason.empty() || !(row.tokens_per_s_per_gpu > 0.0)) {
       reason = fmt::format("{} can't be priced: {}", published.id, row.reason.empty() ? "not measured" : row.reason);
+      continue;
+    }
+    if (row.machine.generation != generation_of(accelerator)) {
+      reason =
+          fmt::format("{} ran on {}, of another generation than {}", published.id, published.gpu, accelerator.name);
       continue;
     }
     runs.push_back({published.id, std::move(row)});

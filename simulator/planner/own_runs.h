@@ -21,8 +21,9 @@ struct OwnRun {
 // Throws Error for a step time that isn't above 0 s.
 OwnRun own_run(const std::string& name, const Plan& plan, const Machine& machine, Seconds step);
 
-// The rows of the text that were measured and can be priced. Throws Error where there is none: with the first's reason.
-std::vector<OwnRun> own_runs(const std::string& text, const std::string& where);
+// The rows of the text that were measured on this accelerator's generation and can be priced. Throws Error where there
+// is none: with the last's reason.
+std::vector<OwnRun> own_runs(const std::string& text, const std::string& where, const Accelerator& accelerator);
 
 struct AnchorEffect {
   std::string name;
@@ -37,8 +38,8 @@ struct AnchoredStack {
 };
 
 // The profile after the runs. Its scale is folded into its constants (with_scale_folded), its bands are those of a
-// stack that one run has set: the interval narrows, unless the runs stay farther off. Throws Error for a run that takes less than a tenth or more than
-// ten times what the profile predicts: not the run it is said to be.
+// stack that one run has set: the interval narrows, unless the runs stay farther off. Throws Error for a run that takes
+// less than a tenth or more than ten times what the profile predicts: not the run it is said to be.
 AnchoredStack anchored_on(const StackProfile& profile, const std::vector<OwnRun>& runs);
 
 // The same step times with a scale of 1: rates divided, times and factors on them multiplied by it, so that also

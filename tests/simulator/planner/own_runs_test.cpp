@@ -107,9 +107,32 @@ TEST(AnchoredStack, ATimeThatCannotBeThisRunsIsRefused) {
   EXPECT_THROW(own_run("mine", plan_of(4, 1, 4), machine, Seconds()), Error);
 }
 
+// An A100's row: taken for a stack on Hopper it would set constants of other kernels.
+TEST(AnchoredStack, RowsAreTakenForTheirGenerationOnly) {
+  const std::string rows = R"([{"id": "mine", "source_key": "us", "group": "g", "year": 2024, "score_ready": true,
+    "model": {"name": "GPT 22B", "seq_len": 2048, "layers": 48, "hidden": 6144, "ffn_hidden": 24576, "heads": 64,
+              "kv_heads": 64, "head_dim": 96, "vocab": 51200, "activation": "gelu", "attention": "MHA"},
+    "hardware": {"gpu": "A100-SXM4-80GB", "gpus_total": 8, "gpus_per_node": 8},
+    "parallelism": {"tp": 8, "pp": 1, "dp": 1, "cp": 1, "vpp": 1, "sequence_parallel": true, "micro_batch": 4,
+                    "global_batch": 4, "grad_accum": 1, "recompute": "none", "precision": "bf16"},
+    "measured": {"iteration_time_s": 1.0}, "derived": {"iteration_time_s": 1.0}}])";
+  Accelerator ampere = h100().accelerator;
+  ampere.name = "a100-sxm-80";
+  const std::vector<OwnRun> runs = own_runs(rows, "rows.json", ampere);
+  ASSERT_EQ(runs.size(), 1U);
+  EXPECT_EQ(runs[0].name, "mine");
+  EXPECT_NEAR(runs[0].row.step_s(), 1.0, 1e-9);
+  try {
+    own_runs(rows, "rows.json", h100().accelerator);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("A100-SXM4-80GB"), std::string::npos) << error.what();
+  }
+}
+
 TEST(AnchoredStack, RowsWithoutAMeasurementAreRefusedWithTheReason) {
   try {
-    own_runs("[]", "rows.json");
+    own_runs("[]", "rows.json", h100().accelerator);
     FAIL();
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("rows.json"), std::string::npos);
