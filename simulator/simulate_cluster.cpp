@@ -99,7 +99,7 @@ void show_outline(ClusterSimulation& result, const ProgramOutline& program, Outl
   }
   simulation.step.trace.simulated = true;
   simulation.step.trace.duration = simulation.step.duration;
-  result.waterfall = waterfall(program, plan, costs.overlap, times, kernels, peak);
+  result.waterfall = waterfall(program, plan, costs, times, kernels, peak);
   simulation.program = program.frame;
 }
 
@@ -129,7 +129,7 @@ std::variant<ClusterSimulation, Infeasible> simulate_on_each(const Plan& plan, c
   Simulation& simulation = result.simulation;
   simulation.memory = outline_memory(program, profile);
   const MachineRates rates = machine_rates(machine, plan.layout.compute_type);
-  const StackKernels kernels(rates, plan.model, plan.layout.gradient_type);
+  const StackKernels kernels(rates, plan.model, plan.layout);
   if (detail == TraceDetail::kSlices) {
     show_program(result, plan, machine, shown, kernels, rates.peak);
   } else {

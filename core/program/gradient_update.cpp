@@ -49,7 +49,7 @@ void GradientUpdate::finish_tensors(const Slot& slot, const std::vector<Paramete
     }
     if (stage_.shards_gradients(bucket)) {
       complete = 0;
-      scatter_bucket(bucket, last);
+      scatter_bucket(bucket, slot, last);
     } else if (stage_.layout.overlap_gradient_reduce) {
       reduce_bucket(bucket);
     }
@@ -64,11 +64,12 @@ void GradientUpdate::reduce_bucket(const Bucket& bucket) {
   reduce_replicas(bucket);
 }
 
-// This micro-batch's whole gradients, added to the rank's shard.
-void GradientUpdate::scatter_bucket(const Bucket& bucket, bool last) {
+// This micro-batch's whole gradients, added to the rank's shard. They stay until the pass scatters its next bucket, so
+// that the gradients between are made elsewhere, while these are on their way.
+void GradientUpdate::scatter_bucket(const Bucket& bucket, const Slot& slot, bool last) {
   const std::optional<BufferId> whole = stage_.take_whole_gradients(bucket);
   check(whole.has_value(), "a micro-batch has made its gradients");
-  stage_.build.add(
+  const InstructionId scatter = stage_.build.add(
       {.kind = InstructionKind::kReduce,
        .stream = Stream::kData,
        .bucket = bucket.id,
@@ -76,6 +77,11 @@ void GradientUpdate::scatter_bucket(const Bucket& bucket, bool last) {
        .reads = {*whole},
        .writes = {bucket.gradients_buffer},
        .communication = collective(CommunicationKind::kReduceScatter, bucket, stage_.layout.gradient_type)});
+  OnTheWay& before = on_the_way_[bucket.experts ? 1 : 0];
+  if (before.microbatch == slot.microbatch && before.chunk == slot.chunk) {
+    stage_.build.hold(before.gradients, scatter);
+  }
+  before = {slot.microbatch, slot.chunk, *whole};
   if (last) {
     reduce_replicas(bucket);
   }

@@ -2,6 +2,7 @@
 // global norm, the optimizer, and the gathering of parameters that ZeRO has updated in shards.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -27,7 +28,7 @@ class GradientUpdate {
 
  private:
   void reduce_bucket(const Bucket& bucket);
-  void scatter_bucket(const Bucket& bucket, bool last);
+  void scatter_bucket(const Bucket& bucket, const Slot& slot, bool last);
   void reduce_replicas(const Bucket& bucket);
   void reduce_copies();
   void copies_collective(const Bucket& bucket, std::int64_t elements);
@@ -41,7 +42,14 @@ class GradientUpdate {
     int chunk, layer, kind;
     friend auto operator<=>(const TensorPass&, const TensorPass&) = default;
   };
+  // Whole gradients that a pass has scattered last.
+  struct OnTheWay {
+    int microbatch = -1;
+    int chunk = 0;
+    BufferId gradients;
+  };
   StageContext& stage_;
+  std::array<OnTheWay, 2> on_the_way_;                  // of dense parameters, of experts'
   std::vector<std::int64_t> passes_;                    // micro-batches that pass through a local chunk
   std::map<TensorPass, std::int64_t> finished_passes_;  // micro-batches done
   std::map<std::size_t, std::int64_t> complete_;        // tensors complete, by bucket

@@ -29,8 +29,17 @@ void ParameterGather::use(const std::vector<const Bucket*>& unit) {
   }
   if (first) {
     free_before(*first);
-    gather(std::min(last + 1, order_.size() - 1));
+    gather(end_of_unit(std::min(last + 1, order_.size() - 1)));
   }
+}
+
+// The last bucket of those that the same layer uses.
+std::size_t ParameterGather::end_of_unit(std::size_t position) const {
+  const auto layer = [this](std::size_t at) { return order_[at]->parameters.front().parameter.layer; };
+  while (layer(position) && position + 1 < order_.size() && layer(position + 1) == layer(position)) {
+    ++position;
+  }
+  return position;
 }
 
 void ParameterGather::end_pass() { free_before(order_.size()); }

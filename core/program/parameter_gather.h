@@ -20,11 +20,12 @@ class ParameterGather {
   // The buckets that a pass of a chunk will use, in order; those that aren't sharded are skipped, and
   // neighbours that are the same. One that comes again later, a tied table, is gathered again.
   void begin_pass(const Place& place, const std::vector<const Bucket*>& order);
-  // Before the first use of any of a unit's buckets: gathers them and the next one, frees the ones before.
+  // Before the first use of any of a unit's buckets: gathers them and the next unit's, frees the ones before.
   void use(const std::vector<const Bucket*>& unit);
   void end_pass();
 
  private:
+  std::size_t end_of_unit(std::size_t position) const;
   void gather(std::size_t position);
   void free_before(std::size_t position);
 

@@ -1,6 +1,7 @@
 #include "simulator/compute/stack_kernels.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "core/error.h"
@@ -14,14 +15,18 @@ namespace {
 
 constexpr double kUpdateBytes = 34.0;
 constexpr double kNormBytes = 8.0;
+constexpr double kVocabularyUnit = 128.0;
 constexpr double kEmbeddingBytes = 4.0;  // a row read and written, in 16 bits
 
 double real(std::int64_t value) { return static_cast<double>(value); }
 
 }  // namespace
 
-StackKernels::StackKernels(MachineRates rates, const ModelSpec& model, DataType gradient_type)
-    : rates_(std::move(rates)), gradient_bytes_(real(size_of(gradient_type))) {
+StackKernels::StackKernels(MachineRates rates, const ModelSpec& model, const Layout& layout)
+    : rates_(std::move(rates)),
+      gradient_bytes_(real(size_of(layout.gradient_type))),
+      vocabulary_(real(model.vocabulary) / layout.tensor),
+      padded_(std::ceil(vocabulary_ / kVocabularyUnit) * kVocabularyUnit) {
   const double queries = real(model.heads);
   const double keys = model.latent_attention ? queries : real(model.key_value_heads);
   projected_ = model.latent_attention ? 1.0 : (queries + 2.0 * keys) / (queries + keys);
@@ -31,9 +36,16 @@ Seconds StackKernels::gemm(const Gemm& gemm) const {
   if (gemm.batch == 0 || gemm.m == 0 || gemm.n == 0 || gemm.k == 0) {
     return Seconds();
   }
-  const GemmShape shape{real(gemm.m), real(gemm.n), real(gemm.k)};
-  Seconds time =
-      gemm.batch > 1 ? grouped_gemm_time(shape, real(gemm.batch), rates_.linear) : gemm_time(shape, rates_.linear);
+  GemmShape shape{real(gemm.m), real(gemm.n), real(gemm.k)};
+  bool head = false;
+  for (double* size : {&shape.m, &shape.n, &shape.k}) {
+    if (is_vocabulary(*size)) {
+      *size = padded_;
+      head = true;
+    }
+  }
+  const GemmRate& rate = head ? rates_.wide : rates_.linear;
+  Seconds time = gemm.batch > 1 ? grouped_gemm_time(shape, real(gemm.batch), rate) : gemm_time(shape, rate);
   if (gemm.transpose == Transpose::kTN) {
     time += from_si<Bytes>(2.0 * gradient_bytes_ * real(gemm.batch) * shape.m * shape.n) / rates_.memory;
   }

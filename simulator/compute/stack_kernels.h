@@ -1,6 +1,7 @@
 // StackKernels: a program's operations under a stack profile, by the functions that the closed form of a step uses.
 //
 //   Gemm         gemm_time, grouped_gemm_time for several at once; a weight gradient is added to earlier micro-batches'
+//                in the head the vocabulary is padded, and 16 bits wide (layer_time.h)
 //   Attention    attention_forward_time, attention_backward_time, on the keys that the mask leaves
 //   Elementwise  elementwise_bytes by kernel: norms half of a layer's residual traffic each, activations, positions
 //   (with
@@ -9,6 +10,7 @@
 // Source: simulator/throughput.
 #pragma once
 
+#include "core/layout/layout.h"
 #include "core/model/model_spec.h"
 #include "simulator/compute/kernel_cost.h"
 #include "simulator/throughput/machine_rates.h"
@@ -17,10 +19,11 @@ namespace trainyard::simulator {
 
 class StackKernels final : public KernelCost {
  public:
-  StackKernels(MachineRates rates, const ModelSpec& model, DataType gradient_type);
+  StackKernels(MachineRates rates, const ModelSpec& model, const Layout& layout);
   Seconds time(const Operation& operation) const override;
 
  private:
+  bool is_vocabulary(double size) const { return size > vocabulary_ - 1.0 && size < vocabulary_ + 1.0; }
   Seconds gemm(const Gemm& gemm) const;
   Seconds attention(const Attention& attention) const;
   double bytes(const Elementwise& pass) const;
@@ -28,6 +31,8 @@ class StackKernels final : public KernelCost {
   MachineRates rates_;
   double projected_ = 1.0;  // elements of queries, keys and values for each that positions turn
   double gradient_bytes_ = 4.0;
+  double vocabulary_;  // of a tensor-parallel rank: at least so much, and less than one more
+  double padded_;
 };
 
 }  // namespace trainyard::simulator

@@ -221,7 +221,7 @@ void MemoryModel::add_program_layer(Costs& costs, const Layout& layout, std::siz
   const double size = stored_bytes(layout.parameter_type);
   if (layout.zero_stage == 3) {
     costs.gathered =
-        std::max(costs.gathered, size * ((shards_dense ? 2.0 * dense : 0.0) + (shards_expert ? expert : 0.0)));
+        std::max(costs.gathered, 2.0 * size * ((shards_dense ? dense : 0.0) + (shards_expert ? expert : 0.0)));
   }
   if (layout.zero_stage >= 2) {
     costs.scattered = std::max(costs.scattered, stored_bytes(layout.gradient_type) *
@@ -349,7 +349,8 @@ MemoryModel::Pass MemoryModel::pass_of(const Layout& layout, const Costs& costs,
   const double left = apart ? logits + ends : std::max(0.0, held.heads - 1.0) * (costs.logits + 2.0 * costs.input);
   // Whole gradients come behind the widest of the flow; where they come later, behind all of it.
   const double gone = std::min(costs.scattered, apart ? costs.flow : costs.wide);
-  const Pass layer{costs.flow - gone, costs.gathered, costs.scattered, left};
+  // Those of the layer before are on their way meanwhile.
+  const Pass layer{costs.flow - gone, costs.gathered, 2.0 * costs.scattered, left};
   if (held.heads == 0.0) {
     return layer;
   }

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "core/error.h"
+#include "simulator/throughput/expert_time.h"
 
 namespace trainyard::simulator {
 
@@ -116,16 +117,24 @@ Seconds GroupCommunication::time(const Program& program, const Role& role, const
   if (group.size() <= 1) {
     return Seconds();
   }
-  const Seconds own =
-      groups_.time(operation_of(communication.kind), communication.extent.expected.quantity(), group).time;
-  switch (program.groups[communication.group.at()].kind) {
+  const GroupKind kind = program.groups[communication.group.at()].kind;
+  Bytes size = communication.extent.expected.quantity();
+  if (kind == GroupKind::kExpert && group.nodes() > 1 && habits_.experts_per_token > 0.0) {
+    size *= distinct_nodes_share(habits_.experts_per_token, static_cast<double>(group.nodes()));
+  }
+  if (kind == GroupKind::kPipeline) {
+    size *= habits_.transfer_size;
+  }
+  const Seconds own = groups_.time(operation_of(communication.kind), size, group).time;
+  switch (kind) {
     case GroupKind::kTensor:
-      return habits_.tensor_exposed * (habits_.factor * own + habits_.skew);
+      return (group.nodes() == 1 ? habits_.tensor_exposed : 1.0) * (habits_.factor * own + habits_.skew);
     case GroupKind::kExpert:
-    case GroupKind::kExpertTensor:
       return habits_.expert_exposed * (habits_.factor * own + habits_.skew);
-    case GroupKind::kContext:
     case GroupKind::kPipeline:
+      return habits_.transfer_share * (habits_.factor * own + habits_.skew);
+    case GroupKind::kExpertTensor:
+    case GroupKind::kContext:
       return habits_.factor * own + habits_.skew;
     default:
       return habits_.factor * own;

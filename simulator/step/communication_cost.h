@@ -33,9 +33,12 @@ GroupShape shape_of(std::span<const Rank> members, std::int64_t ranks_per_node);
 struct CommunicationHabits {
   double factor = 1.0;          // on what nccl-tests would measure
   Seconds skew;                 // of waiting for each other, per collective of a layer
-  double tensor_exposed = 1.0;  // share of tensor-parallel time left where it runs in pieces behind products
+  double tensor_exposed = 1.0;  // share of tensor-parallel time left where it runs in pieces behind products, in a node
   double expert_exposed = 1.0;  // ... of experts' exchange, behind another micro-batch
-  bool mirrored_pairs = false;  // every stage and its mirror image exchange gradients, all pairs at once (DualPipe)
+  double transfer_share = 1.0;  // of stage transfers, pipeline_time.h
+  double transfer_size = 1.0;   // of a program's, where tensor-parallel ranks send a slice each
+  double experts_per_token = 0.0;  // a token's copies for experts on one node cross to it once (expert_time.h)
+  bool mirrored_pairs = false;     // every stage and its mirror image exchange gradients, all pairs at once (DualPipe)
 };
 
 class GroupCommunication final : public CommunicationCost {

@@ -365,7 +365,8 @@ void OutlineExecution::post(std::uint32_t r, std::size_t stream, std::uint32_t m
     const std::size_t own = cost_of(role, side.instruction).stream;
     role.posted[own] = kNone;
     role.finish[own] = begins + work;
-    role.made[own] = begins;
+    const bool due = side.role == r && begins + work == now_;
+    role.made[own] = due || work > 0 ? begins : begins - 1;  // a role looks for what it knew before
     role.generation[own] = ++role.generations;
     if (role.times != nullptr) {
       role.times[side.instruction].moving = begins;
@@ -374,7 +375,7 @@ void OutlineExecution::post(std::uint32_t r, std::size_t stream, std::uint32_t m
       if (begins + work < role.clock) {
         set_clock(side.role, begins + work);
       }
-    } else if (begins + work == now_) {
+    } else if (due) {
       due_.push_back({role.generations, static_cast<std::uint8_t>(own), false});
     }
   }

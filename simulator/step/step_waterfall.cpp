@@ -194,6 +194,20 @@ Exposure exposure(const Program& frame, const RoleOutline& role, const std::vect
   return result;
 }
 
+void add_waits(StepLosses& losses, const RoleOutline& role, const std::vector<ComputeWait>& waits) {
+  std::vector<Nanoseconds> count(role.examples->instructions.size(), 0);
+  for (const OutlineInstruction& instruction : role.instructions) {
+    ++count[instruction.example];
+  }
+  std::array<Nanoseconds, kStepLosses> sum{};  // whole numbers: the same however instructions share examples
+  for (const ComputeWait& wait : waits) {
+    sum[at(wait.loss)] += count[wait.instruction] * wait.time;
+  }
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    losses[i] += to_seconds(sum[i]);
+  }
+}
+
 FlopCount flops_of(const RoleOutline& role) {
   FlopCount sum;
   for (std::size_t i = 0; i < role.instructions.size(); ++i) {
@@ -222,7 +236,7 @@ Nanoseconds duration_of(const OutlineTimes& times) {
 
 }  // namespace
 
-StepWaterfall waterfall(const ProgramOutline& outline, const Plan& plan, const std::vector<OverlapSlowdown>& overlap,
+StepWaterfall waterfall(const ProgramOutline& outline, const Plan& plan, const OutlineCosts& costs,
                         const OutlineTimes& times, const KernelCost& kernels, FlopsPerSecond peak) {
   ComputeSplit split(outline.frame, kernels, peak);
   StepWaterfall result;
@@ -244,7 +258,7 @@ StepWaterfall waterfall(const ProgramOutline& outline, const Plan& plan, const s
   result.role = outline.roles[shown].role.id;
   const double tokens = static_cast<double>(plan.training.global_batch * plan.training.sequence);
   result.hardware_per_token = total / tokens;
-  const Exposure seen = exposure(outline.frame, outline.roles[shown], overlap, times[shown]);
+  const Exposure seen = exposure(outline.frame, outline.roles[shown], costs.overlap, times[shown]);
 
   StepLosses& losses = result.losses;
   losses = compute;
@@ -254,6 +268,9 @@ StepWaterfall waterfall(const ProgramOutline& outline, const Plan& plan, const s
   losses[at(StepLoss::kIdeal)] = ideal;
   for (std::size_t i = 0; i < losses.size(); ++i) {
     losses[i] += seen.exposed[i] + seen.slowed[i];
+  }
+  if (!costs.waits.empty()) {
+    add_waits(losses, outline.roles[shown], costs.waits[shown]);
   }
   losses[at(StepLoss::kBubble)] += to_seconds(duration_of(times)) - sum_of(losses);
   return result;
@@ -268,7 +285,7 @@ StepWaterfall waterfall(const Program& program, const Plan& plan, const StepCost
     const auto first = execution.times().begin() + execution.table().first[r];
     times.emplace_back(first, first + static_cast<std::ptrdiff_t>(program.roles[r].instructions.size()));
   }
-  return waterfall(outline_view(program), plan, costs.overlap, times, kernels, peak);
+  return waterfall(outline_view(program), plan, {{}, costs.overlap, costs.waits}, times, kernels, peak);
 }
 
 }  // namespace trainyard::simulator

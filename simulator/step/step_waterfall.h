@@ -6,7 +6,8 @@
 // model's FLOPs over the peak, gemm and attention what their kernels take beyond their own FLOPs at the peak,
 // elementwise what moves memory, recompute all of what is run again, optimizer norms and updates. FLOPs that the role
 // has beyond the mean rank's are imbalance. Time in which data moves and compute doesn't is the communication's, by its
-// group; so is what compute is slowed down by beside it. All else is bubble: fill, drain, waiting for other stages.
+// group; so is what compute is slowed down by beside it, or stands still for at an instruction. All else is bubble:
+// fill, drain, waiting for other stages.
 #pragma once
 
 #include "core/plan/plan.h"
@@ -22,8 +23,8 @@ struct StepWaterfall {
   Flops hardware_per_token;  // FLOPs that the program computes for a token, recomputation included: HFU's
 };
 
-// times: as the outline's execution gives them under these slowdowns (by group). peak: of the compute type.
-StepWaterfall waterfall(const ProgramOutline& outline, const Plan& plan, const std::vector<OverlapSlowdown>& overlap,
+// times: as the outline's execution gives them under these costs. peak: of the compute type.
+StepWaterfall waterfall(const ProgramOutline& outline, const Plan& plan, const OutlineCosts& costs,
                         const OutlineTimes& times, const KernelCost& kernels, FlopsPerSecond peak);
 
 // Of a whole program. Kernel times as priced in `costs`, split by `kernels`.

@@ -7,6 +7,8 @@
 //   experts            E/ep groups of tokens k etp ep/E rows; the busiest decides: x imbalance
 //   shared experts     as a dense feed-forward
 // Source: DeepSeek-V3, section 3.2; Megatron-LM, transformer/moe; docs/cost_model.md.
+#include "simulator/throughput/expert_time.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -24,12 +26,11 @@ std::size_t at(StepLoss loss) { return static_cast<std::size_t>(loss); }
 
 double real(std::int64_t value) { return static_cast<double>(value); }
 
-// Copies of a token that leave for different nodes, of its k: experts on the same node share one.
+}  // namespace
+
 double distinct_nodes_share(double experts_per_token, double nodes) {
   return nodes * (1.0 - std::pow(1.0 - 1.0 / nodes, experts_per_token)) / experts_per_token;
 }
-
-}  // namespace
 
 void LayerPricer::add_experts(Passes& passes) const {
   const MixtureOfExperts& experts = *model_.experts;

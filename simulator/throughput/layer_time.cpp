@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "simulator/throughput/elementwise_time.h"
+#include "simulator/throughput/pipeline_time.h"
 
 namespace trainyard::simulator {
 
@@ -13,7 +14,8 @@ constexpr double kActivationBytes = 2.0;
 constexpr double kFloorPower = 4.0;
 constexpr double kHostPerDoubling = 0.15;  // of tensor parallelism: more launches and waits of collectives
 constexpr double kBackwardLaunches = 2.0;
-constexpr double kExpertLaunches = 4.5;  // a layer with experts launches more: routing, permutation, groups
+constexpr double kWeightLaunches = 2.0 / 3.0;  // of those: products alone
+constexpr double kExpertLaunches = 4.5;        // a layer with experts launches more: routing, permutation, groups
 constexpr double kVocabularyUnit = 128.0;
 
 std::size_t at(StepLoss loss) { return static_cast<std::size_t>(loss); }
@@ -224,9 +226,15 @@ LayerTime LayerPricer::finished(const Passes& passes, bool repeated) const {
   const Seconds input = sum(passes.input);
   const Seconds weight = sum(passes.weight);
   time.forward = with_floor(forward, host);
-  const Seconds backward = with_floor(input + weight, kBackwardLaunches * host);
-  time.input = input + backward - (input + weight);
-  time.weight = weight;
+  time.host_forward = time.forward - forward;
+  if (weights_apart(layout_)) {
+    time.host_backward = with_floor(input, (kBackwardLaunches - kWeightLaunches) * host) - input;
+    time.host_weight = with_floor(weight, kWeightLaunches * host) - weight;
+  } else {
+    time.host_backward = with_floor(input + weight, kBackwardLaunches * host) - (input + weight);
+  }
+  time.input = input + time.host_backward;
+  time.weight = weight + time.host_weight;
   if (repeated) {
     time.again = (time.forward - min(passes.skipped, 0.5 * time.forward)) / layout_.recompute_every;
   } else {
@@ -235,7 +243,7 @@ LayerTime LayerPricer::finished(const Passes& passes, bool repeated) const {
   for (std::size_t i = 0; i < time.losses.size(); ++i) {
     time.losses[i] = passes.forward[i] + passes.input[i] + passes.weight[i];
   }
-  time.losses[at(StepLoss::kHost)] += (time.forward - forward) + (time.input - input);
+  time.losses[at(StepLoss::kHost)] += time.host_forward + time.host_backward + time.host_weight;
   time.losses[at(StepLoss::kRecompute)] += time.again;
   return time;
 }

@@ -5,6 +5,7 @@
 //   again     what recomputation repeats: the forward, its communication included; selective: unfused attention alone;
 //             PyTorch's own stops early: without a dense layer's last product
 // A pass is never quicker than its host launches kernels; the floor is smooth: (gpu^p + host^p)^(1/p).
+// Where a schedule gives weight gradients turns of their own they have a floor of their own, else backward has one.
 // Parts are of StepLoss; kIdeal is model FLOPs at the peak, everything else what comes on top.
 #pragma once
 
@@ -22,6 +23,9 @@ struct LayerTime {
   Seconds input;
   Seconds weight;
   Seconds again;
+  Seconds host_forward;   // of forward, input and weight: waits for the host's launches
+  Seconds host_backward;  // ... of both, where a schedule keeps them together
+  Seconds host_weight;
   StepLosses losses{};  // sum of forward, input, weight and again
   Seconds total() const { return forward + input + weight + again; }
 };

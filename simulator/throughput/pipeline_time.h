@@ -1,22 +1,17 @@
 // The pipeline's share of a step: what the slowest stage doesn't spend computing.
 //
-//   step = ga smax + bubble + (ga vpp + pp - 1) transfers   smax: the slowest stage's pass, one micro-batch
-//          zb-h2, zb-v, dualpipe: (pp - 1) transfers; there is other work while the others are under way
+//   step = work of the slowest stage + what is left of it when the turns are played out (pipeline_play.h)
 //
-// Bubble, of equal stages with passes f forward, i backward to inputs, w backward to weights:
-//   gpipe, 1f1b    (pp - 1)(f + i + w)
-//   interleaved    (pp - 1)(f + i + w) / vpp
-//   zb-h1          (pp - 1) max(f + i - w, i)
-//   zb-h2          (pp - 1) max(f + i - 2w, f), at least (pp - 2) f + (2 pp - ga) i / 2
-//   zb-v           (pp - 1) max(f, i, w) / 2, at least (pp - 1) i - (ga - pp) f
-//   dualpipe       (pp/2 - 1) f + (pp - 4) max(i - w, 0)
-// The step ends when its slowest rank does, as the update waits for the gradient norm. Where the norm is looked at
-// later (Qi et al.'s post-validation) ranks enter the next step as they come, and the first fill isn't paid in each:
-//   zb-h1 (pp - 1)(f + i - w), zb-h2 (pp - 1)(f + i - 2w), zb-v (pp - 1)(f + i - 2w)/2, none below zero
+// A transfer takes x, twice that in DeepSpeed's engine, which slices less and sends and receives by turns; 0.35 x of it
+// is left where the layout overlaps it. Stages wait for their transfers, all but those of zb-h2, zb-v and dualpipe,
+// which have other work: a pass takes x longer, x/2 for each of its two transfers, as sends and receives of a step go
+// together; of the first and the last chunk for its only one. Under the others a transfer is latency. The step ends
+// when its slowest rank does, as the update waits for the gradient norm. Where the norm is looked at later (Qi et al.'s
+// post-validation) ranks enter the next step as they come, and the first fill isn't paid in each. Bubble then, of equal
+// stages with passes f forward, i backward to inputs, w backward to weights, none below zero:
+//   zb-h1 (pp - 1)(f + i - w), zb-h2 (pp - 1)(f + i - 2w), zb-v (pp - 1)(f + i - 2w)/2
 // Unequal stages: the others' mean times stand for f, i, w.
-// Source: Narayanan et al. 2021 (interleaved); Qi et al. 2023, table 1 (post-validation); the rest from the turns of
-// core/schedule played out without transfers, exact for f, i, w within a factor of two of each other
-// (tests/simulator/throughput/pipeline_time_test.cpp).
+// Source: Qi et al. 2023, table 1.
 #pragma once
 
 #include "core/layout/layout.h"
@@ -30,12 +25,21 @@ struct StageTimes {
   Seconds input;
   Seconds weight;
   Seconds slowest;  // the largest stage's total
-  int stages = 1;
-  double micro_batches = 1.0;  // of a step: few leave zb-h2 and zb-v without work to fill with
   Seconds sum() const { return forward + input + weight; }
 };
 
-// Fill and drain, without transfers.
-Seconds bubble_time(ScheduleKind schedule, int chunks_per_stage, bool post_validation, const StageTimes& stages);
+// Whether weight gradients have turns of their own.
+bool weights_apart(const Layout& layout);
+
+bool has_post_validation(const Layout& layout);
+// Fill and drain under post-validation, without transfers.
+Seconds post_validation_bubble(ScheduleKind schedule, const StageTimes& stages);
+
+// Whether stages stand still while they send and receive.
+bool waits_for_transfers(const Layout& layout);
+// What a transfer takes of x: as latency, or of each of its two stages' time; sliced: Megatron-LM's way.
+double transfer_share(const Layout& layout, bool sliced);
+// Transfers in a row that a step waits for, at most: fill, drain, and one each way for every micro-batch.
+double transfers_in_a_row(const Layout& layout);
 
 }  // namespace trainyard::simulator

@@ -1,6 +1,9 @@
 #include "simulator/throughput/update_time.h"
 
 #include <algorithm>
+#include <cmath>
+
+#include "simulator/throughput/rank_parameters.h"
 
 namespace trainyard::simulator {
 
@@ -23,17 +26,42 @@ Seconds UpdatePricer::collective(CollectiveOp op, double bytes, const GroupShape
                                            : rates_.communication * groups_.time(op, from_si<Bytes>(bytes), group).time;
 }
 
-Seconds UpdatePricer::reduce(double bytes, const GroupShape& group) const {
-  if (layout_.zero_stage == 0) {
-    return collective(CollectiveOp::kAllReduce, bytes, group);
+// Layers that share a bucket share its latencies.
+Seconds UpdatePricer::in_buckets(CollectiveOp op, double bytes, const GroupShape& group) const {
+  const double bucket = static_cast<double>(layout_.bucket_bytes.value());
+  const double layers = layout_.zero_stage == 3 ? 1.0 : std::max(1.0, std::ceil(bucket / std::max(bytes, 1.0)));
+  return collective(op, layers * bytes, group) / layers;
+}
+
+DataTime UpdatePricer::data(const RankParameters& parameters) const {
+  const double gradient = bytes_of(layout_.gradient_type);
+  const bool sharded = layout_.zero_stage > 0;
+  const bool hybrid = sharded && layout_.shard_group.has_value();
+  const CollectiveOp reduction = sharded ? CollectiveOp::kReduceScatter : CollectiveOp::kAllReduce;
+  DataTime time;
+  time.reduce = in_buckets(reduction, gradient * parameters.dense, hybrid ? shapes_.shard : shapes_.data) +
+                in_buckets(reduction, gradient * parameters.experts, of_experts(shapes_));
+  if (hybrid) {
+    const double share = parameters.dense / static_cast<double>(shapes_.shard.size());
+    time.replicate = in_buckets(CollectiveOp::kAllReduce, gradient * share, shapes_.replica);
   }
-  const bool hybrid = layout_.shard_group.has_value() && group == shapes_.data;
-  if (!hybrid) {
-    return collective(CollectiveOp::kReduceScatter, bytes, group);
+  if (layout_.zero_stage == 3) {
+    const double parameter = bytes_of(layout_.parameter_type == DataType::kFp32 ? DataType::kFp32 : DataType::kBf16);
+    const double wire = std::min(parameter, std::max(1.0, bytes_of(layout_.communication_type)));
+    time.gather = in_buckets(CollectiveOp::kAllGather, wire * parameters.dense, shapes_.shard) +
+                  in_buckets(CollectiveOp::kAllGather, wire * parameters.experts, of_experts(shapes_));
   }
-  const double sharers = static_cast<double>(shapes_.shard.size());
-  return collective(CollectiveOp::kReduceScatter, bytes, shapes_.shard) +
-         collective(CollectiveOp::kAllReduce, bytes / sharers, shapes_.replica);
+  return time;
+}
+
+DataTimes UpdatePricer::data(const ModelSpec& model) const {
+  DataTimes times;
+  times.layer[0] = data(rank_parameters(model, layout_, 1, 0, false, false));
+  if (model.experts) {
+    times.layer[1] = data(rank_parameters(model, layout_, 0, 1, false, false));
+  }
+  times.table = data(rank_parameters(model, layout_, 0, 0, true, false));
+  return times;
 }
 
 // What is left of `spent` when it runs behind a window of compute in buckets.
@@ -52,17 +80,12 @@ GroupShape UpdatePricer::mirrors() const {
   return shape;
 }
 
-UpdateTime UpdatePricer::step(const RankParameters& parameters, const UpdateWindows& windows) const {
+UpdateTime UpdatePricer::step(const RankParameters& parameters, Seconds forward) const {
   const double gradient = bytes_of(layout_.gradient_type);
   const double parameter = bytes_of(layout_.parameter_type == DataType::kFp32 ? DataType::kFp32 : DataType::kBf16);
   const double all = parameters.dense + parameters.experts;
   UpdateTime time;
   double owned = all;
-  if (layout_.zero_stage < 3) {
-    const Seconds spent =
-        reduce(gradient * parameters.dense, shapes_.data) + reduce(gradient * parameters.experts, of_experts(shapes_));
-    time.gradient = layout_.overlap_gradient_reduce ? hidden(spent, gradient * all, windows.backward) : spent;
-  }
   if (layout_.zero_stage >= 1) {
     owned = parameters.dense / static_cast<double>(std::max<std::int64_t>(1, shapes_.shard.size())) +
             parameters.experts / static_cast<double>(std::max<std::int64_t>(1, shapes_.expert_data.size()));
@@ -72,12 +95,12 @@ UpdateTime UpdatePricer::step(const RankParameters& parameters, const UpdateWind
     const double share =
         parameters.dense / static_cast<double>(std::max<std::int64_t>(1, shapes_.data.size())) +
         parameters.experts / static_cast<double>(std::max<std::int64_t>(1, shapes_.expert_data.size()));
-    time.gradient += collective(CollectiveOp::kAllReduce, gradient * share, mirrors());
+    time.mirror = collective(CollectiveOp::kAllReduce, gradient * share, mirrors());
   }
   if (layout_.zero_stage == 1 || layout_.zero_stage == 2) {
     const Seconds spent = collective(CollectiveOp::kAllGather, parameter * parameters.dense, shapes_.shard) +
                           collective(CollectiveOp::kAllGather, parameter * parameters.experts, of_experts(shapes_));
-    time.parameter = layout_.overlap_parameter_gather ? hidden(spent, parameter * all, windows.forward) : spent;
+    time.parameter = layout_.overlap_parameter_gather ? hidden(spent, parameter * all, forward) : spent;
   }
   const double held = layout_.zero_stage >= 2 ? owned : all;
   time.optimizer = from_si<Bytes>(kUpdateBytes * owned + kNormBytes * held) / rates_.memory;
@@ -88,26 +111,6 @@ UpdateTime UpdatePricer::step(const RankParameters& parameters, const UpdateWind
     time.optimizer = from_si<Bytes>(kNormBytes * held) / rates_.memory;
   }
   return time;
-}
-
-Seconds UpdatePricer::sharded(const RankParameters& parameters, Seconds compute) const {
-  if (layout_.zero_stage < 2) {
-    return {};
-  }
-  const double gradient = bytes_of(layout_.gradient_type);
-  if (layout_.zero_stage == 2) {  // the last micro-batch's is the step's own reduction
-    const double others = static_cast<double>(layout_.accumulation - 1) / static_cast<double>(layout_.accumulation);
-    const Seconds spent =
-        reduce(gradient * parameters.dense, shapes_.data) + reduce(gradient * parameters.experts, of_experts(shapes_));
-    return others * (max(Seconds(), spent - compute) + (1.0 - rates_.overlap) * min(spent, compute));
-  }
-  const double parameter = bytes_of(layout_.parameter_type == DataType::kFp32 ? DataType::kFp32 : DataType::kBf16);
-  const double wire = std::min(parameter, std::max(1.0, bytes_of(layout_.communication_type)));
-  const Seconds spent = 2.0 * collective(CollectiveOp::kAllGather, wire * parameters.dense, shapes_.shard) +
-                        2.0 * collective(CollectiveOp::kAllGather, wire * parameters.experts, of_experts(shapes_)) +
-                        reduce(gradient * parameters.dense, shapes_.data) +
-                        reduce(gradient * parameters.experts, of_experts(shapes_));
-  return max(Seconds(), spent - compute) + (1.0 - rates_.overlap) * min(spent, compute);
 }
 
 }  // namespace trainyard::simulator

@@ -1,19 +1,23 @@
-// The end of a step: gradients reduced, parameters updated and gathered; and what ZeRO 3 moves in every micro-batch.
+// What data parallelism adds to a step: gradients reduced, parameters updated and gathered.
 //
-//   reduce   ZeRO 0 all-reduce, 1 and 2 reduce-scatter over dp x cp, of gradient bytes; experts over their own group
-//   gather   ZeRO 1 and 2: all-gather of parameter bytes
+//   reduce   ZeRO 0 all-reduce, 1 to 3 reduce-scatter over dp x cp, of gradient bytes; experts over their own group
+//   gather   ZeRO 1 and 2: all-gather of parameter bytes, after the update; ZeRO 3: before each pass of a layer
 //   update   34 bytes per owned parameter (weights, two moments, fp32 copy, gradient) and 8 per gradient (norm, clip)
-//   hidden   with overlap: what fits behind one micro-batch's backward (reduce) or forward (gather), times the stack's
-//            overlap; the last bucket never
-//   ZeRO 2   holds a share of the gradients only: a reduce-scatter per micro-batch, hidden as ZeRO 3's
-//   ZeRO 3   per micro-batch two gathers and a reduce-scatter, hidden behind its compute but for the stack's overlap:
-//            max(compute, communication) + (1 - o) min(compute, communication)
+//   beside   compute a and communication b: max(a, b) + (1 - o) min(a, b) c, o the stack's overlap, c the share of a
+//            that is compute, not tensor-parallel communication
+//   ZeRO 2   holds a share of the gradients only: a reduce-scatter per micro-batch, beside the weights' pass
+//   ZeRO 3   per micro-batch a gather beside forward and backward each, and a reduce-scatter
+//   ZeRO 0, 1  with overlap beside the last backward, but for the bucket that is complete last: the embedding's on the
+//            stage that holds it; behind it without overlap
 //   dualpipe its share of the gradients summed with the rank's mirror image, which holds the same two stages
 //   offload  optimizer: gradients down, parameters up, over PCIe, and the host's update at its memory's speed
 // Source: Rajbhandari et al. 2020 (ZeRO), Zhao et al. 2023 (FSDP); byte counts: Adam in mixed precision.
 #pragma once
 
+#include <array>
+
 #include "core/layout/layout.h"
+#include "core/model/model_spec.h"
 #include "simulator/throughput/layer_time.h"
 
 namespace trainyard::simulator {
@@ -24,16 +28,23 @@ struct RankParameters {
   double experts = 0.0;
 };
 
+// Collectives over data parallelism of one layer's parameters, or of a table's.
+struct DataTime {
+  Seconds gather;     // before a pass: ZeRO 3
+  Seconds reduce;     // of gradients: once a step, under ZeRO 2 and 3 once a micro-batch
+  Seconds replicate;  // ... and once a step between the replicas of hybrid sharding
+};
+
+struct DataTimes {
+  std::array<DataTime, 2> layer;  // dense, with experts
+  DataTime table;                 // embedding or head
+};
+
 struct UpdateTime {
-  Seconds gradient;   // not hidden
+  Seconds mirror;     // DualPipe's exchange of gradients
   Seconds parameter;  // not hidden
   Seconds optimizer;
   Seconds offload;
-};
-
-struct UpdateWindows {
-  Seconds forward;   // of one micro-batch on the stage
-  Seconds backward;  // ...
 };
 
 class UpdatePricer {
@@ -41,13 +52,14 @@ class UpdatePricer {
   UpdatePricer(const MachineRates& rates, const GroupCost& groups, const Layout& layout, const LayoutGroups& shapes)
       : rates_(rates), groups_(groups), layout_(layout), shapes_(shapes) {}
 
-  UpdateTime step(const RankParameters& parameters, const UpdateWindows& windows) const;
-  // ZeRO 2 and 3, per micro-batch: what is not hidden behind `compute`.
-  Seconds sharded(const RankParameters& parameters, Seconds compute) const;
+  DataTimes data(const ModelSpec& model) const;
+  // The end of the step; forward: of one micro-batch on the stage.
+  UpdateTime step(const RankParameters& parameters, Seconds forward) const;
 
  private:
   Seconds collective(CollectiveOp op, double bytes, const GroupShape& group) const;
-  Seconds reduce(double bytes, const GroupShape& group) const;
+  DataTime data(const RankParameters& parameters) const;
+  Seconds in_buckets(CollectiveOp op, double bytes, const GroupShape& group) const;
   GroupShape mirrors() const;
   Seconds hidden(Seconds spent, double bytes, Seconds window) const;
 

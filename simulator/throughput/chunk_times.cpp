@@ -1,0 +1,166 @@
+// Chunks of a layout and the times of their passes: what each holds, what ZeRO moves beside, and what is left to
+// reduce.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/layout/shard_spec.h"
+#include "core/schedule/schedule.h"
+#include "simulator/throughput/pipeline_time.h"
+#include "simulator/throughput/step_model_impl.h"
+
+namespace trainyard::simulator {
+
+void StepModel::Impl::deal_layers(const Layout& layout) {
+  const int per_stage = chunks_of(layout);
+  const ScheduleKind schedule = layout.pipeline > 1 ? layout.schedule : ScheduleKind::k1f1b;
+  const int parts = model_chunks(schedule, layout.pipeline, per_stage);
+  const std::int64_t layers = workload.model.layers;
+  starts.assign(1, 0);
+  for (int part = 0; part < parts; ++part) {
+    starts.push_back(layout.chunk_layers.empty()
+                         ? even_range(layers, parts, part).end
+                         : std::min(starts.back() + layout.chunk_layers.at(static_cast<std::size_t>(part)), layers));
+  }
+  chunks.assign(static_cast<std::size_t>(layout.pipeline) * static_cast<std::size_t>(per_stage), Chunk{});
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    const auto at = static_cast<int>(i);
+    const int part = model_chunk(schedule, layout.pipeline, {at / per_stage, at % per_stage});
+    const auto first = static_cast<std::size_t>(part);
+    const KindCounts& low = before.at(static_cast<std::size_t>(starts[first]));
+    const KindCounts& high = before.at(static_cast<std::size_t>(starts[first + 1]));
+    Chunk& chunk = chunks[i];
+    for (std::size_t kind = 0; kind < kLayerKinds; ++kind) {
+      chunk.layers[kind] = high[kind] - low[kind];
+    }
+    chunk.embeds = part == 0;
+    chunk.has_head = part == parts - 1;
+    chunk.transfers = layout.pipeline > 1 ? 2.0 : 0.0;
+    const double held = static_cast<double>(starts[first + 1] - starts[first]);
+    const double every = layout.recompute == Recompute::kFull ? layout.recompute_every : 1.0;
+    chunk.repeated = held > 0.0 ? std::ceil(held / every) * every / held : 1.0;
+    chunk.layers.at(extra_kind) += chunk.has_head ? static_cast<int>(workload.model.multi_token_layers) : 0;
+  }
+}
+
+namespace {
+
+// Compute and communication side by side (update_time.h).
+double beside(double compute, double communication, double left) {
+  return std::max(compute, communication) + left * std::min(compute, communication);
+}
+
+void add(DataTime& sum, const DataTime& time, double count) {
+  sum.gather += count * time.gather;
+  sum.reduce += count * time.reduce;
+  sum.replicate += count * time.replicate;
+}
+
+}  // namespace
+
+void StepModel::Impl::price_chunks(const Layout& layout, const LayerCosts& found, const DataTimes& times) {
+  const double heads = 1.0 + static_cast<double>(workload.model.multi_token_layers);
+  passes.clear();
+  for (Chunk& chunk : chunks) {
+    Passes spent;
+    for (std::size_t kind = 0; kind < kLayerKinds; ++kind) {
+      if (chunk.layers[kind] > 0) {
+        spent.add(found.layer[kind], chunk.layers[kind], chunk.repeated);
+        add(chunk.data, times.layer[kind & 1U], chunk.layers[kind]);
+        chunk.last = times.layer[kind & 1U].reduce;
+        chunk.first_gather = times.layer[kind & 1U].gather;
+      }
+    }
+    if (chunk.has_head) {
+      spent.add(found.head, heads);
+      add(chunk.data, times.table, 1.0);
+    }
+    if (chunk.embeds) {
+      spent.add(found.embedding, 1.0);
+      add(chunk.data, times.table, chunk.has_head && workload.model.tied_embeddings ? 0.0 : 1.0);
+      chunk.last = times.table.reduce;
+    }
+    chunk.compute = {spent.forward.si(), spent.input.si(), spent.weight.si()};
+    chunk.with_data = chunk.compute;
+    if (layout.zero_stage >= 2) {
+      move_beside(layout, times, chunk);
+    }
+    chunk.with_data.forward += chunk.transfers * waited;
+    chunk.with_data.input += chunk.transfers * waited;
+    passes.push_back(chunk.with_data);
+  }
+  if (layout.zero_stage < 2 && layout.overlap_gradient_reduce) {
+    slow_last_backwards(layout);
+  }
+}
+
+// Gradients that are on their way beside a chunk's last backward slow it.
+void StepModel::Impl::slow_last_backwards(const Layout& layout) {
+  const bool apart = weights_apart(layout);
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    const Chunk& chunk = chunks[i];
+    const double backward = (apart ? 0.0 : chunk.compute.input) + chunk.compute.weight;
+    const double moving = (chunk.data.reduce + chunk.data.replicate).si() - chunk.last.si();
+    passes[i].last = unhidden * std::min(backward, std::max(0.0, moving));
+  }
+}
+
+// ZeRO 2 and 3 beside a chunk's passes. Under ZeRO 3 a pass's first gather is beside nothing, and comes behind what the
+// pass before has left to scatter.
+void StepModel::Impl::move_beside(const Layout& layout, const DataTimes& times, Chunk& chunk) const {
+  const bool gathers = layout.zero_stage == 3;
+  const double table = times.table.gather.si();
+  const double all = chunk.data.gather.si();
+  const double tail = gathers ? std::min(chunk.data.reduce, chunk.last).si() : 0.0;
+  const double scattered = chunk.data.reduce.si() - tail;
+  const double first = chunk.embeds ? table : chunk.first_gather.si();
+  const double first_back = chunk.has_head ? table : chunk.first_gather.si();
+  const double back = std::max(0.0, all - (chunk.embeds ? table : 0.0) - first_back);
+  PassTimes& pass = chunk.with_data;
+  pass.before_forward = tail + first;
+  pass.before_input = first_back;
+  pass.forward = beside(pass.forward, all - first, unhidden);
+  if (weights_apart(layout)) {
+    pass.input = beside(pass.input, back, unhidden);
+    pass.weight = beside(pass.weight, scattered, unhidden);
+  } else {
+    pass.input = beside(pass.input + pass.weight, back + scattered, unhidden) - pass.weight;
+  }
+}
+
+// Of the gradients, once a stage has done its last pass.
+Seconds StepModel::Impl::reduction_left(const Layout& layout, std::size_t stage) const {
+  const auto per_stage = static_cast<std::size_t>(chunks_of(layout));
+  const Chunk* held = &chunks[stage * per_stage];
+  double all = 0.0;
+  double replicate = 0.0;
+  double window = 0.0;  // of compute, while the last chunk's gradients become complete
+  double last = 0.0;
+  double early = 0.0;  // of chunks whose last backward is well before the stage's
+  double room = 0.0;   // from there on
+  const bool apart = weights_apart(layout);
+  for (std::size_t i = 0; i < per_stage; ++i) {
+    const Chunk& chunk = held[i];
+    const double backward = (apart ? 0.0 : chunk.compute.input) + chunk.compute.weight;
+    all += chunk.data.reduce.si();
+    replicate += chunk.data.replicate.si();
+    last = std::max(last, chunk.last.si());
+    if (layout.schedule == ScheduleKind::kInterleaved && i > 0) {
+      early += chunk.data.reduce.si();
+      room += backward * layout.pipeline;
+    } else {
+      window += backward;
+    }
+  }
+  if (layout.zero_stage >= 2) {
+    return from_si<Seconds>(last + beside(window, all + replicate, unhidden) - beside(window, all, unhidden));
+  }
+  all += replicate;
+  if (!layout.overlap_gradient_reduce) {
+    return from_si<Seconds>(all);
+  }
+  const double rest = std::max(0.0, all - early - last);
+  const double backlog = std::max(0.0, early - room);
+  return from_si<Seconds>(last + std::max(0.0, rest + backlog - window));
+}
+}  // namespace trainyard::simulator
