@@ -11,6 +11,7 @@
 #include "core/layout/layout.h"
 #include "core/layout/layout_legend.h"
 #include "core/model/parameter.h"
+#include "core/program/storage_type.h"
 #include "core/units/format_quantity.h"
 
 namespace trainyard::cli {
@@ -41,7 +42,13 @@ std::string types_text(const Layout& layout) {
   if (layout.compute_type == layout.gradient_type) {
     return fmt::format("all in {}", to_string(layout.compute_type));
   }
-  return fmt::format("weights and activations in {}, gradients and optimizer in {}", to_string(layout.compute_type),
+  const DataType stored = storage_type(layout.compute_type);
+  const bool layers_alone = wide_type(layout.compute_type) != layout.compute_type;
+  const std::string products =
+      stored == layout.compute_type
+          ? ""
+          : fmt::format("products {}in {}, ", layers_alone ? "of layers " : "", to_string(layout.compute_type));
+  return fmt::format("{}weights and activations in {}, gradients and optimizer in {}", products, to_string(stored),
                      to_string(layout.gradient_type));
 }
 

@@ -84,8 +84,10 @@ executor::RunOptions run_options(const Options& options, const Plan& plan) {
   }
   run.steps = options.steps;
   run.hosts = hosts_of(options);
+  const executor::UsableGpus gpus = executor::usable_gpus();
   run.device = executor::choose_device(executor::parse_device(options.device), plan.layout.ranks() / run.hosts.count(),
-                                       options.ranks_per_gpu, executor::usable_gpus());
+                                       options.ranks_per_gpu, gpus);
+  executor::require_products(plan.layout.compute_type, run.device, gpus);
   run.threads_per_rank = options.threads.value_or(executor::threads_per_rank(plan.layout.ranks()));
   run.evaluate_every = options.evaluate_every;
   run.save_model = !options.no_model;

@@ -59,7 +59,7 @@ GPT2_LAYOUTS = [
     ("gpt2 pp2, tied table", 2, ["--pp", 2, "--schedule", "1f1b", "--micro-batch", 1]),
     ("gpt2 dp2 zero1", 2, ["--dp", 2, "--zero", 1]),
 ]
-PARITY = {"fp32": 1e-4, "bf16": 3e-2, "fp16": 4e-3}  # largest difference of a step's loss, nats
+PARITY = {"fp32": 1e-4, "bf16": 3e-2, "fp16": 4e-3, "fp8": 3e-2}  # largest difference of a step's loss, nats
 
 TINY = dict(model_type="llama", architectures=["LlamaForCausalLM"], hidden_act="silu", hidden_size=128,
             intermediate_size=352, num_hidden_layers=4, num_attention_heads=4, num_key_value_heads=2, vocab_size=260,
@@ -440,7 +440,8 @@ class Check:
         steps, reference = 5, {}
         cases = [(*layout, "fp32", TINY) for layout in LAYOUTS]
         cases += [("1 rank", 1, ["--micro-batch", 2], "bf16", TINY), ("tp2", 2, ["--tp", 2], "bf16", TINY),
-                  ("1 rank", 1, ["--micro-batch", 2], "fp16", TINY)]
+                  ("1 rank", 1, ["--micro-batch", 2], "fp16", TINY),
+                  ("1 rank", 1, ["--micro-batch", 2], "fp8", TINY)]
         cases += [(*layout, "fp32", TINY_GPT2) for layout in GPT2_LAYOUTS]
         for name, ranks, flags, precision, model in cases:
             kind = (model["model_type"], precision)

@@ -59,6 +59,9 @@ MOVES = {
     "ColumnPartialSums": ("T t n for biases, 2 T t n for norms", "HBM"),
     "ColumnSums": ("4 chunks n, from L2", "L2"),
     "SumOfSquares": ("T n", "HBM"),
+    "LargestMagnitude": ("T n", "HBM"),
+    "Float8Cast": ("(T + 1) n", "HBM"),
+    "Float8CastTurned": ("(T + 1) n", "HBM"),
     "ClipScaleKernel": ("80 bytes", "launch"),
 }
 
@@ -82,7 +85,8 @@ def short_name(name):
     """run_kernel<trainyard::executor::NormForward<float> >(...) -> NormForward<fp32>"""
     inner = name[name.index("run_kernel<") + len("run_kernel<"):name.rindex("(")].rstrip()
     inner = inner[:-1].strip()
-    for old, new in (("trainyard::executor::", ""), ("Bfloat16", "bf16"), ("Float16", "fp16"), ("float", "fp32"), (" >", ">")):
+    for old, new in (("trainyard::executor::", ""), ("Bfloat16", "bf16"), ("Float16", "fp16"), ("Float8E4M3", "e4m3"),
+                     ("Float8E5M2", "e5m2"), ("float", "fp32"), (" >", ">")):
         inner = inner.replace(old, new)
     return inner
 
@@ -106,7 +110,7 @@ def tile_bytes(name):
     """Dynamic shared memory of the attention kernels, which depends on their types alone; of others at most 8 KiB."""
     found = re.match(r"Attention(Forward|QueryGradient|KeyGradient)<(\w+), (\d+)>", name)
     if not found:
-        return 8192 if name.startswith("ColumnPartialSums") else 1024
+        return 8192 if name.startswith("ColumnPartialSums") else 64 * 68 if "Turned" in name else 1024
     size = 4 if found[2] == "fp32" else 2
     pad = 16 // size
     width = int(found[3]) + pad

@@ -10,13 +10,14 @@ namespace trainyard {
 namespace {
 
 Elementwise pass_over(ElementwiseKernel kernel, std::int64_t elements, std::int64_t read, std::int64_t written,
-                      DataType type) {
-  return {kernel, elements, ByteCount(read * size_of(type)), ByteCount(written * size_of(type))};
+                      DataType compute) {
+  const std::int64_t size = size_of(storage_type(compute));
+  return {kernel, elements, ByteCount(read * size), ByteCount(written * size)};
 }
 
-Gemm product(std::int64_t m, std::int64_t n, std::int64_t k, Transpose transpose, DataType type,
-             std::int64_t batch = 1) {
-  return {.batch = batch, .m = m, .n = n, .k = k, .type = type, .transpose = transpose, .accumulate = false};
+Gemm product(std::int64_t m, std::int64_t n, std::int64_t k, Transpose transpose, DataType type, std::int64_t batch = 1,
+             GradientOperand gradient = GradientOperand::kNone) {
+  return {.batch = batch, .m = m, .n = n, .k = k, .type = type, .transpose = transpose, .gradient = gradient};
 }
 
 // Products of t rows with a weight, as it is stored.
@@ -24,11 +25,11 @@ Gemm forward_product(const SegmentShape& s, std::int64_t t, std::int64_t out, st
   return product(t, out, in, s.inputs_first ? Transpose::kNN : Transpose::kNT, s.type, batch);
 }
 Gemm input_gradient(const SegmentShape& s, std::int64_t t, std::int64_t out, std::int64_t in, std::int64_t batch = 1) {
-  return product(t, in, out, s.inputs_first ? Transpose::kNT : Transpose::kNN, s.type, batch);
+  return product(t, in, out, s.inputs_first ? Transpose::kNT : Transpose::kNN, s.type, batch, GradientOperand::kA);
 }
 Gemm weight_gradient(const SegmentShape& s, std::int64_t t, std::int64_t out, std::int64_t in, std::int64_t batch = 1) {
-  return s.inputs_first ? product(in, out, t, Transpose::kTN, s.type, batch)
-                        : product(out, in, t, Transpose::kTN, s.type, batch);
+  return s.inputs_first ? product(in, out, t, Transpose::kTN, s.type, batch, GradientOperand::kB)
+                        : product(out, in, t, Transpose::kTN, s.type, batch, GradientOperand::kA);
 }
 
 // The gradient of a product's bias; forward, the product adds it.
@@ -172,13 +173,14 @@ Segment feed_forward(SegmentKind kind, const SegmentShape& s, std::int64_t t, co
 Segment router(const SegmentShape& s, const LocalExperts& e) {
   const std::int64_t t = e.tokens, h = s.hidden, logits = t * e.experts, moved = e.routed() * h;
   Segment segment{.kind = SegmentKind::kRouter};
-  segment.forward = {product(t, e.experts, h, Transpose::kNT, s.type),
+  const DataType type = wide_type(s.type);
+  segment.forward = {product(t, e.experts, h, Transpose::kNT, type),
                      pass_over(ElementwiseKernel::kLossStatistics, logits, logits, 0, s.type),
                      pass_over(ElementwiseKernel::kCopy, moved, t * h, moved, s.type)};
   segment.backward_input = {pass_over(ElementwiseKernel::kCopy, moved, moved, t * h, s.type),
                             pass_over(ElementwiseKernel::kLossGradient, logits, logits, logits, s.type),
-                            product(t, h, e.experts, Transpose::kNN, s.type)};
-  segment.backward_weight = {product(e.experts, h, t, Transpose::kTN, s.type)};
+                            product(t, h, e.experts, Transpose::kNN, type, 1, GradientOperand::kA)};
+  segment.backward_weight = {product(e.experts, h, t, Transpose::kTN, type, 1, GradientOperand::kA)};
   return segment;
 }
 

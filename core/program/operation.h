@@ -19,6 +19,9 @@ namespace trainyard {
 
 enum class Transpose : std::uint8_t { kNN, kNT, kTN };  // storage of A and B as read by the product
 
+// Which operand is a gradient: fp8 gives it e5m2, with more range, and all else e4m3, with more digits.
+enum class GradientOperand : std::uint8_t { kNone, kA, kB };
+
 struct Gemm {
   std::int64_t batch = 1;
   std::int64_t m = 0;
@@ -27,6 +30,7 @@ struct Gemm {
   DataType type = DataType::kFp32;
   Transpose transpose = Transpose::kNT;
   bool accumulate = false;  // C += instead of C =; reads C once more
+  GradientOperand gradient = GradientOperand::kNone;
   friend bool operator==(const Gemm&, const Gemm&) = default;
 };
 

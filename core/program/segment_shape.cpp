@@ -1,18 +1,21 @@
 #include "core/program/segment_shape.h"
 
 #include "core/error.h"
+#include "core/program/storage_type.h"
 
 namespace trainyard {
 
 namespace {
 
 Elementwise pass_over(ElementwiseKernel kernel, std::int64_t elements, std::int64_t read, std::int64_t written,
-                      DataType type) {
-  return {kernel, elements, ByteCount(read * size_of(type)), ByteCount(written * size_of(type))};
+                      DataType compute) {
+  const std::int64_t size = size_of(storage_type(compute));
+  return {kernel, elements, ByteCount(read * size), ByteCount(written * size)};
 }
 
-Gemm product(std::int64_t m, std::int64_t n, std::int64_t k, Transpose transpose, DataType type) {
-  return {.batch = 1, .m = m, .n = n, .k = k, .type = type, .transpose = transpose, .accumulate = false};
+Gemm product(std::int64_t m, std::int64_t n, std::int64_t k, Transpose transpose, DataType type,
+             GradientOperand gradient = GradientOperand::kNone) {
+  return {.m = m, .n = n, .k = k, .type = type, .transpose = transpose, .gradient = gradient};
 }
 
 Segment embedding(const SegmentShape& s) {
@@ -47,11 +50,12 @@ Segment residual(const SegmentShape& s) {
 
 Segment head(const SegmentShape& s) {
   const std::int64_t t = s.tokens, h = s.hidden, v = s.vocabulary;
+  const DataType type = wide_type(s.type);
   Segment segment{.kind = SegmentKind::kHead};
-  segment.forward = {product(t, v, h, Transpose::kNT, s.type),
+  segment.forward = {product(t, v, h, Transpose::kNT, type),
                      pass_over(ElementwiseKernel::kLossStatistics, t * v, t * v, 3 * t, s.type)};
-  segment.backward_input = {product(t, h, v, Transpose::kNN, s.type)};
-  segment.backward_weight = {product(v, h, t, Transpose::kTN, s.type)};
+  segment.backward_input = {product(t, h, v, Transpose::kNN, type, GradientOperand::kA)};
+  segment.backward_weight = {product(v, h, t, Transpose::kTN, type, GradientOperand::kA)};
   return segment;
 }
 

@@ -29,7 +29,8 @@ StreamOverheads stream_overheads(Device& device, CollectiveTimer& ranks) {
 double measure_compute(Device& device, Communicator& communicator, const CalibrationOptions& options,
                        const CalibrationProgress& progress, Concurrency& result) {
   const bool gpu = options.device.kind == DeviceKind::kCuda;
-  const KernelCases cases = gpu ? gpu_calibration_cases() : calibration_cases();
+  const KernelCases cases =
+      gpu ? runnable(gpu_calibration_cases(), usable_gpus().compute_capability) : calibration_cases();
   MeasureOptions measure;
   measure.rounds = options.quick ? 2 : 5;
   const auto calls = static_cast<double>(cases.gemms.size() + cases.attentions.size() + cases.elementwise.size()) *

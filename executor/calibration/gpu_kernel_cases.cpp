@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "executor/calibration/kernel_cases.h"
+#include "executor/device/fp8_product.h"
 
 namespace trainyard::executor {
 
@@ -12,8 +13,11 @@ constexpr std::int64_t kLargestFp32Product = 200'000'000'000;
 constexpr std::int64_t kLargestAttention = 500'000'000'000;
 constexpr std::int64_t kLargestFp32Attention = 50'000'000'000;
 
-// fp16's rates are bf16's on every GPU so far: fewer samples.
-bool samples(DataType type, std::int64_t tokens) { return type != DataType::kFp16 || tokens == 2048 || tokens == 8192; }
+// fp16's rates are bf16's on every GPU so far, and fp8 is for many tokens: fewer samples.
+bool samples(DataType type, std::int64_t tokens) {
+  const bool all = type != DataType::kFp16 && type != DataType::kFp8;
+  return all || tokens == 2048 || tokens == 8192;
+}
 
 // Widths of the models from 124M to 70B: hidden sizes, fused query-key-value, feed-forward, a slice of a vocabulary.
 struct Side {
@@ -25,7 +29,7 @@ constexpr Side kSides[] = {{768, 768},    {2304, 768},   {3072, 768},   {768, 30
 
 std::vector<Gemm> gemm_cases() {
   std::vector<Gemm> gemms;
-  for (const DataType type : {DataType::kBf16, DataType::kFp16, DataType::kFp32, DataType::kTf32}) {
+  for (const DataType type : {DataType::kBf16, DataType::kFp16, DataType::kFp8, DataType::kFp32, DataType::kTf32}) {
     const std::int64_t most =
         type == DataType::kFp32 ? kLargestFp32Product : kLargestProduct / (type == DataType::kTf32 ? 2 : 1);
     for (const Transpose transpose : {Transpose::kNN, Transpose::kNT, Transpose::kTN}) {
@@ -88,6 +92,13 @@ KernelCases gpu_calibration_cases() {
     for (const std::int64_t elements : {1 << 14, 1 << 18, 1 << 20, 1 << 22, 1 << 24, 1 << 26}) {
       cases.elementwise.push_back(elementwise_case(static_cast<ElementwiseKernel>(kernel), elements));
     }
+  }
+  return cases;
+}
+
+KernelCases runnable(KernelCases cases, int compute_capability) {
+  if (compute_capability < kFirstWithFp8) {
+    std::erase_if(cases.gemms, [](const Gemm& gemm) { return gemm.type == DataType::kFp8; });
   }
   return cases;
 }

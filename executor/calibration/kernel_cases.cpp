@@ -162,6 +162,7 @@ KernelCases calibration_cases() {
   add_in(cases.attentions, attentions, DataType::kBf16, 1);
   add_in(cases.gemms, gemms, DataType::kFp16, kSparse);
   add_in(cases.attentions, attentions, DataType::kFp16, kSparse);
+  add_in(cases.gemms, gemms, DataType::kFp8, kSparse);
   for (int kernel = 0; kernel < kElementwiseKernels; ++kernel) {
     for (const std::int64_t elements : {1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22}) {
       cases.elementwise.push_back(elementwise_case(static_cast<ElementwiseKernel>(kernel), elements));

@@ -182,7 +182,7 @@ class CpuDevice : public Device {
 
   void matmul(Stream stream, const Gemm& gemm, ConstValues a, ConstValues b, Values c, ConstValues bias) override {
     check(gemm.batch == 1, "a product of the device has batch 1");
-    const DataType type = storage_type(gemm.type);  // tf32 is multiplied in fp32 here
+    const DataType type = storage_type(gemm.type);  // tf32 is multiplied in fp32 here, fp8 in bf16
     check(a.type == type && b.type == type, "operands are of the product's type");
     check(c.type == type || c.type == DataType::kFp32, "a product is of its operands' type or fp32");
     check(!bias || (bias.type == type && !gemm.accumulate), "a bias is added to a product, not to a sum of them");
@@ -201,17 +201,11 @@ class CpuDevice : public Device {
                               gemm.accumulate,
                               bias};
     post(stream, [=, this] {
-      const ProductTiling tiling = product_tiling(whole.m, whole.n);
-      pool_.for_each_tile(tiling.tiles(), [&](std::int64_t index) {
-        const MatrixProduct tile = product_tile(whole, tiling, index);
-        if (gemm.type == DataType::kBf16) {
-          bf16_products_.multiply(tile, scratch_, counter_);
-        } else if (gemm.type == DataType::kFp16) {
-          multiply_widened(tile, scratch_, counter_);
-        } else {
-          multiply(tile, counter_);
-        }
-      });
+      if (gemm.type == DataType::kFp8) {
+        multiply_fp8(whole, gemm.gradient);
+      } else {
+        multiply_tiles(whole);
+      }
     });
   }
   void attention_forward(Stream stream, const Attention& attention, ConstValues qkv, Values out,
@@ -339,6 +333,31 @@ class CpuDevice : public Device {
   }
 
  private:
+  void multiply_tiles(const MatrixProduct& whole) {
+    const ProductTiling tiling = product_tiling(whole.m, whole.n);
+    pool_.for_each_tile(tiling.tiles(), [&](std::int64_t index) {
+      const MatrixProduct tile = product_tile(whole, tiling, index);
+      if (whole.a.type == DataType::kBf16) {
+        bf16_products_.multiply(tile, scratch_, counter_);
+      } else if (whole.a.type == DataType::kFp16) {
+        multiply_widened(tile, scratch_, counter_);
+      } else {
+        multiply(tile, counter_);
+      }
+    });
+  }
+  void multiply_fp8(MatrixProduct product, GradientOperand gradient) {
+    const std::int64_t a_elements = product.m * product.k, b_elements = product.n * product.k;
+    const ScratchPool::Lease lease(scratch_, (a_elements + b_elements + 1) / 2);
+    auto* a = reinterpret_cast<Bfloat16*>(lease.data());
+    Bfloat16* b = a + a_elements;
+    cpu::round_to_fp8(pool_, product.a.as<Bfloat16>(), a, a_elements, gradient == GradientOperand::kA);
+    cpu::round_to_fp8(pool_, product.b.as<Bfloat16>(), b, b_elements, gradient == GradientOperand::kB);
+    product.a = a;
+    product.b = b;
+    multiply_tiles(product);
+  }
+
   StreamQueue& queue(Stream stream) {
     auto& queue = queues_[static_cast<std::size_t>(stream)];
     if (!queue) {

@@ -64,6 +64,8 @@ void adamw(ThreadPool& pool, const AdamW& options, float* master, Values working
 void sgd(ThreadPool& pool, float learning_rate, float momentum, float weight_decay, float* master, Values working,
          ConstValues gradients, float* velocity, const float* clip_scale, std::int64_t elements);
 void clip_scale(const std::int64_t* sum, float limit, const GradientScale& gradients, float* scale);
+// to = from, each element rounded to what fp8 holds at the scale of the whole (kernel/float8.h).
+void round_to_fp8(ThreadPool& pool, const Bfloat16* from, Bfloat16* to, std::int64_t elements, bool gradient);
 void copy(ThreadPool& pool, void* to, const void* from, ByteCount bytes);
 void zero(ThreadPool& pool, void* memory, ByteCount bytes);
 

@@ -117,7 +117,8 @@ class Device {
 
   // C (+)= A B (+ bias [n] on every row; null: none) with the storage that gemm.transpose names: kNN A[m,k] B[k,n],
   // kNT A[m,k] B[n,k], kTN A[k,m] B[k,n]; C[m,n]; batch must be 1. A, B and bias are of gemm.type, C of it or fp32;
-  // sums are taken in fp32. No bias where it accumulates.
+  // sums are taken in fp32. No bias where it accumulates. kFp8: of bf16 operands, each rounded to fp8 by a scale of its
+  // own (kernel/float8.h) first.
   virtual void matmul(Stream stream, const Gemm& gemm, ConstValues a, ConstValues b, Values c, ConstValues bias) = 0;
 
   // before = A B + bias, activated = gelu(before), as one product and one pass, or as a product that activates what it

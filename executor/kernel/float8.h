@@ -28,38 +28,38 @@ struct Float8E5M2 {
   static constexpr float kLargest = 57344.0F;
 };
 
-// kMantissa bits of mantissa, exponents biased by kBias; kHighest: the code of the largest number.
-template <int kMantissa, int kBias, std::uint32_t kHighest>
+// Mantissa bits of mantissa, exponents biased by Bias; Highest: the code of the largest number.
+template <int Mantissa, int Bias, std::uint32_t Highest>
 TRAINYARD_HOST_DEVICE inline std::uint8_t encode_float8(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t sign = bits & 0x80000000U;
   const std::uint32_t magnitude = bits ^ sign;
-  constexpr std::uint32_t kShift = 23U - kMantissa;
-  constexpr std::uint32_t kRebias = (127U - kBias) << 23U;
+  constexpr std::uint32_t kShift = 23U - Mantissa;
+  constexpr std::uint32_t kRebias = (127U - Bias) << 23U;
   const std::uint32_t normal =
       (magnitude - kRebias + ((1U << (kShift - 1U)) - 1U) + ((magnitude >> kShift) & 1U)) >> kShift;
   // The lowest bit of kRounder + x is that of the format's smallest numbers: the addition rounds.
-  constexpr std::uint32_t kRounder = (127U + 1U - kBias - kMantissa + 23U) << 23U;
+  constexpr std::uint32_t kRounder = (127U + 1U - Bias - Mantissa + 23U) << 23U;
   const std::uint32_t small =
       std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + std::bit_cast<float>(kRounder)) - kRounder;
   constexpr std::uint32_t kSmallestNormal = kRebias + (1U << 23U);
   const std::uint32_t rounded = magnitude < kSmallestNormal ? small : normal;
-  const std::uint32_t within = rounded < kHighest ? rounded : kHighest;
+  const std::uint32_t within = rounded < Highest ? rounded : Highest;
   return static_cast<std::uint8_t>((magnitude > 0x7f800000U ? 0x7fU : within) | sign >> 24U);
 }
 
-template <int kMantissa, int kBias>
+template <int Mantissa, int Bias>
 TRAINYARD_HOST_DEVICE inline float decode_float8(std::uint8_t code) {
   const std::uint32_t magnitude = code & 0x7fU;
-  constexpr std::uint32_t kShift = 23U - kMantissa;
-  constexpr std::uint32_t kRebias = (127U - kBias) << 23U;
-  constexpr float kSmallest = std::bit_cast<float>((127U + 1U - kBias - kMantissa) << 23U);
+  constexpr std::uint32_t kShift = 23U - Mantissa;
+  constexpr std::uint32_t kRebias = (127U - Bias) << 23U;
+  constexpr float kSmallest = std::bit_cast<float>((127U + 1U - Bias - Mantissa) << 23U);
   const auto small = std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int32_t>(magnitude)) * kSmallest);
-  const std::uint32_t finite = magnitude >> kMantissa == 0 ? small : (magnitude << kShift) + kRebias;
+  const std::uint32_t finite = magnitude >> Mantissa == 0 ? small : (magnitude << kShift) + kRebias;
   return std::bit_cast<float>(finite | static_cast<std::uint32_t>(code & 0x80U) << 24U);
 }
 
-// Both convert two at once; the other is 0. Rounding and saturation as above.
+// A GPU converts two at once, of which the other is 0; rounding and saturation are the same.
 TRAINYARD_HOST_DEVICE inline void store(Float8E4M3* to, float value) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
   std::uint16_t pair;

@@ -6,7 +6,7 @@ Capabilities cpu_capabilities() {
   constexpr std::int64_t kMostLocalRanks = 64;  // processes of one host
   Capabilities capabilities;
   capabilities.device = "cpu";
-  capabilities.compute_types = {DataType::kFp32, DataType::kBf16, DataType::kFp16};
+  capabilities.compute_types = {DataType::kFp32, DataType::kBf16, DataType::kFp16, DataType::kFp8};
   capabilities.schedules = {ScheduleKind::kGpipe, ScheduleKind::k1f1b};
   capabilities.recompute = {Recompute::kNone, Recompute::kFull};
   capabilities.highest_zero_stage = 1;

@@ -1,9 +1,12 @@
 #include "executor/run/device_choice.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "executor/communicator/nccl/nccl_library.h"
 #include "executor/communicator/nccl/nccl_version.h"
 #include "executor/device/cuda_module.h"
+#include "executor/device/fp8_product.h"
 
 namespace trainyard::executor {
 
@@ -52,6 +55,11 @@ UsableGpus usable_gpus() {
   const CudaStatus status = cuda_status();
   usable.problem = status.problem;
   usable.count = status.problem.empty() ? static_cast<int>(status.gpus.size()) : 0;
+  for (const Gpu& gpu : status.gpus) {
+    const bool first = usable.compute_capability == 0;
+    usable.compute_capability =
+        first ? gpu.compute_capability : std::min(usable.compute_capability, gpu.compute_capability);
+  }
   if (usable.count == 0) {
     usable.problem = usable.problem.empty() ? "none is visible" : usable.problem;
     return usable;
@@ -76,6 +84,14 @@ DeviceChoice choose_device(std::optional<DeviceKind> wanted, std::int64_t ranks,
     require_gpus(gpus, ranks, ranks_per_gpu);
   }
   return {kind, ranks_per_gpu};
+}
+
+void require_products(DataType compute, const DeviceChoice& choice, const UsableGpus& gpus) {
+  if (choice.kind == DeviceKind::kCuda && compute == DataType::kFp8 && gpus.compute_capability < kFirstWithFp8) {
+    throw Error("the plan's products are in fp8, which GPUs have from compute capability 8.9 on; this one has " +
+                    std::to_string(gpus.compute_capability / 10) + "." + std::to_string(gpus.compute_capability % 10),
+                "--device cuda", "plan with --precision bf16, or check the numbers of fp8 with --device cpu");
+  }
 }
 
 }  // namespace trainyard::executor

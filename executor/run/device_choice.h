@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/program/data_type.h"
+
 namespace trainyard::executor {
 
 enum class DeviceKind : std::uint8_t { kCpu, kCuda };
@@ -25,8 +27,9 @@ struct DeviceChoice {
 // What of GPUs this process can use.
 struct UsableGpus {
   int count = 0;
-  std::string problem;       // why none; empty where there are some
-  std::string nccl_problem;  // why several can't communicate; empty where they can
+  std::string problem;         // why none; empty where there are some
+  std::string nccl_problem;    // why several can't communicate; empty where they can
+  int compute_capability = 0;  // the lowest among them; 90: 9.0
 };
 UsableGpus usable_gpus();  // never throws
 
@@ -34,6 +37,9 @@ UsableGpus usable_gpus();  // never throws
 // through sockets. Throws Error where the GPUs that are asked for can't be had.
 DeviceChoice choose_device(std::optional<DeviceKind> wanted, std::int64_t ranks, int ranks_per_gpu,
                            const UsableGpus& gpus);
+
+// Throws Error where the GPUs that were chosen have no products of this type.
+void require_products(DataType compute, const DeviceChoice& choice, const UsableGpus& gpus);
 
 // Of a rank, by its number on its host.
 inline int gpu_of(const DeviceChoice& choice, int local_rank) { return local_rank / choice.ranks_per_gpu; }

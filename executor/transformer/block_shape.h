@@ -26,7 +26,7 @@ struct BlockShape {
   std::int64_t feed_forward = 0;
   IndexRange vocabulary;
   std::int64_t query_tile = 0;      // of the attention kernel
-  DataType type = DataType::kFp32;  // of products; activations and weights are of its storage_type
+  DataType type = DataType::kFp32;  // of a layer's products; activations and weights are of its storage_type
   float epsilon = 0;
   // What GPT-2's block has otherwise than Llama's.
   bool inputs_first = false;  // weights of a layer's products are stored [inputs, outputs]

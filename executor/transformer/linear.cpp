@@ -1,5 +1,7 @@
 #include "executor/transformer/linear.h"
 
+#include "core/program/storage_type.h"
+
 namespace trainyard::executor {
 
 namespace {
@@ -25,7 +27,7 @@ Linear layer_product(const BlockShape& shape, std::int64_t out, std::int64_t in)
 }
 
 Linear head_product(const BlockShape& shape) {
-  return {.tokens = shape.tokens, .out = shape.vocabulary.size(), .in = shape.hidden, .type = shape.type};
+  return {.tokens = shape.tokens, .out = shape.vocabulary.size(), .in = shape.hidden, .type = wide_type(shape.type)};
 }
 
 namespace {
@@ -35,7 +37,9 @@ Gemm forward_product(const Linear& linear) {
 }
 Gemm input_product(const Linear& linear) {
   const Transpose transpose = inputs_first(linear) ? Transpose::kNT : Transpose::kNN;
-  return product(linear.tokens, linear.in, linear.out, linear.type, transpose);
+  Gemm gemm = product(linear.tokens, linear.in, linear.out, linear.type, transpose);
+  gemm.gradient = GradientOperand::kA;
+  return gemm;
 }
 }  // namespace
 
@@ -65,6 +69,7 @@ void linear_backward_weight(Device& device, Stream stream, const Linear& linear,
   Gemm gemm = turned ? product(linear.in, linear.out, linear.tokens, linear.type, Transpose::kTN)
                      : product(linear.out, linear.in, linear.tokens, linear.type, Transpose::kTN);
   gemm.accumulate = accumulate;
+  gemm.gradient = turned ? GradientOperand::kB : GradientOperand::kA;
   device.matmul(stream, gemm, turned ? x : y_grad, turned ? y_grad : x, weight_grad, {});
   if (bias_grad) {
     device.bias_backward(stream, y_grad, bias_grad, linear.tokens, linear.out, accumulate);

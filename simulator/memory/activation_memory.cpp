@@ -99,8 +99,9 @@ double product_input_size(DataType compute) {
 
 ActivationBytes activation_bytes(const LayerShape& layer, const Layout& layout, const MemoryHabits& habits,
                                  double sequence) {
-  const Sizes sizes{activation_size(layout.compute_type), product_input_size(layout.compute_type),
-                    static_cast<double>(layout.tensor),
+  // The project's own programs keep a product's inputs as they are, and narrow them anew for each product.
+  const double input = (habits.program ? activation_size : product_input_size)(layout.compute_type);
+  const Sizes sizes{activation_size(layout.compute_type), input, static_cast<double>(layout.tensor),
                     layout.sequence_parallel ? static_cast<double>(layout.tensor) : 1.0};
   const double hidden = as_double(layer.hidden) / sizes.norms;
   ActivationBytes bytes;

@@ -26,6 +26,13 @@ cudaDataType_t cuda_type(DataType type) {
   }
 }
 
+cudaDataType_t operand_type(DataType type, bool gradient) {
+  if (type == DataType::kFp8) {
+    return gradient ? CUDA_R_8F_E5M2 : CUDA_R_8F_E4M3;
+  }
+  return cuda_type(type);
+}
+
 // Bytes that all addresses are multiples of, at most what cuBLASLt looks at.
 std::size_t common_alignment(std::initializer_list<const void*> addresses) {
   std::uintptr_t bits = 256;
@@ -46,9 +53,9 @@ void set(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttribut
 }
 
 // Column-major, as it is stored: rows are contiguous.
-cublasLtMatrixLayout_t layout(DataType type, std::int64_t rows, std::int64_t columns) {
+cublasLtMatrixLayout_t layout(cudaDataType_t type, std::int64_t rows, std::int64_t columns) {
   cublasLtMatrixLayout_t made = nullptr;
-  check_cublas(cublasLtMatrixLayoutCreate(&made, cuda_type(type), static_cast<std::uint64_t>(rows),
+  check_cublas(cublasLtMatrixLayoutCreate(&made, type, static_cast<std::uint64_t>(rows),
                                           static_cast<std::uint64_t>(columns), rows),
                "a matrix product");
   return made;
@@ -119,11 +126,12 @@ cublasLtEpilogue_t CublasProducts::lt_epilogue(Epilogue epilogue) {
 
 CublasProducts::Key CublasProducts::key_of(const Gemm& gemm, ConstValues a, ConstValues c, Epilogue epilogue,
                                            std::size_t alignment) {
-  return {gemm.m, gemm.n, gemm.k, gemm.type, a.type, c.type, gemm.transpose, gemm.accumulate, epilogue, alignment};
+  return {gemm.m,        gemm.n,         gemm.k,          gemm.type, a.type,   c.type,
+          gemm.gradient, gemm.transpose, gemm.accumulate, epilogue,  alignment};
 }
 
 void CublasProducts::make(const Key& key, cublasLtHandle_t handle, Product& made) {
-  const auto& [m, n, k, mode, type, result_type, transpose, accumulate, epilogue, alignment] = key;
+  const auto& [m, n, k, mode, type, result_type, gradient, transpose, accumulate, epilogue, alignment] = key;
   const cublasComputeType_t compute = mode == DataType::kTf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
   check_cublas(cublasLtMatmulDescCreate(&made.operation, compute, CUDA_R_32F), "a matrix product");
   // A stored [m, k] is to column-major eyes [k, m], which is A^T as wanted; stored [k, m] it must be turned.
@@ -133,14 +141,17 @@ void CublasProducts::make(const Key& key, cublasLtHandle_t handle, Product& made
     set(made.operation, CUBLASLT_MATMUL_DESC_EPILOGUE, lt_epilogue(epilogue));
   }
   if (epilogue == Epilogue::kBias || epilogue == Epilogue::kGeluBias) {
-    set(made.operation, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, static_cast<std::int32_t>(cuda_type(type)));
+    set(made.operation, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE,
+        static_cast<std::int32_t>(type == DataType::kFp8 ? CUDA_R_16BF : cuda_type(type)));
   }
   if (epilogue >= Epilogue::kGelu) {
     set(made.operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, n);
   }
-  made.first = transpose == Transpose::kNT ? layout(type, k, n) : layout(type, n, k);
-  made.second = transpose == Transpose::kTN ? layout(type, m, k) : layout(type, k, m);
-  made.result = layout(result_type, n, m);
+  const cudaDataType_t first = operand_type(type, gradient == GradientOperand::kB);
+  const cudaDataType_t second = operand_type(type, gradient == GradientOperand::kA);
+  made.first = transpose == Transpose::kNT ? layout(first, k, n) : layout(first, n, k);
+  made.second = transpose == Transpose::kTN ? layout(second, m, k) : layout(second, k, m);
+  made.result = layout(cuda_type(result_type), n, m);
   const std::string shape = std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k);
   made.algorithm = choose(handle, made.operation, made.first, made.second, made.result, alignment, shape);
 }
@@ -170,6 +181,28 @@ void CublasProducts::multiply(cudaStream_t stream, void* workspace, const Gemm& 
   run(stream, workspace, what, gemm, a, b, c);
 }
 
+void CublasProducts::multiply_fp8(cudaStream_t stream, void* workspace, const Fp8Product& product8) {
+  const Gemm gemm{.m = product8.m,
+                  .n = product8.n,
+                  .k = product8.k,
+                  .type = DataType::kFp8,
+                  .transpose = Transpose::kNT,
+                  .accumulate = product8.accumulate,
+                  .gradient = product8.a.gradient   ? GradientOperand::kA
+                              : product8.b.gradient ? GradientOperand::kB
+                                                    : GradientOperand::kNone};
+  const ConstValues a(product8.a.data, DataType::kFp8), b(product8.b.data, DataType::kFp8);
+  const std::size_t alignment = common_alignment({a.data, b.data, product8.c.data});
+  const Product& what =
+      product(key_of(gemm, a, product8.c, product8.bias ? Epilogue::kBias : Epilogue::kNone, alignment));
+  if (product8.bias) {
+    set(what.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, product8.bias.data);
+  }
+  set(what.operation, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, product8.b.inverse);
+  set(what.operation, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, product8.a.inverse);
+  run(stream, workspace, what, gemm, a, b, product8.c);
+}
+
 const CublasProducts::Product* CublasProducts::activating_product(const Key& key) {
   if (refused_.contains(key)) {
     return nullptr;
@@ -184,7 +217,7 @@ const CublasProducts::Product* CublasProducts::activating_product(const Key& key
 
 namespace {
 bool activates(const Gemm& gemm, ConstValues a, ConstValues before, ConstValues result) {
-  const bool one_type = before.type == a.type && result.type == a.type;
+  const bool one_type = gemm.type != DataType::kFp8 && before.type == a.type && result.type == a.type;
   const bool whole = gemm.n % 8 == 0 && common_alignment({before.data, result.data}) >= 16;
   return one_type && whole && !gemm.accumulate;
 }

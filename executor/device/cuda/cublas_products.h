@@ -2,6 +2,8 @@
 //
 //   fp32  fp32 multiplications and sums          bf16, fp16  tensor cores, fp32 sums
 //   tf32  fp32 storage, tensor cores with 10 bits of mantissa, where the plan asks for it
+//   fp8   tensor cores, both operands along their rows (kNT), each with the inverse of its scale; from compute
+//         capability 8.9 on
 //
 // cuBLASLt's matrices are column-major, so it is given C^T = B^T A^T. The algorithm of a shape is asked for once and
 // kept; split-K only by reductions of fixed order, so that a product repeats to the bit.
@@ -19,6 +21,7 @@
 #include <tuple>
 
 #include "core/program/operation.h"
+#include "executor/device/fp8_product.h"
 #include "executor/device/values.h"
 
 namespace trainyard::executor {
@@ -38,6 +41,7 @@ class CublasProducts {
                      ConstValues bias, Values before, Values activated);
   bool multiply_gelu_backward(cudaStream_t stream, void* workspace, const Gemm& gemm, ConstValues a, ConstValues b,
                               ConstValues before, Values c);
+  void multiply_fp8(cudaStream_t stream, void* workspace, const Fp8Product& product);
   // workspace: kProductWorkspace bytes of device memory, this stream's alone. Arguments as Device::matmul.
   void multiply(cudaStream_t stream, void* workspace, const Gemm& gemm, ConstValues a, ConstValues b, Values c,
                 ConstValues bias);
@@ -45,9 +49,9 @@ class CublasProducts {
  private:
   // What is done to a product before it is stored. kGelu, kGeluBias: stored before it is activated, too.
   enum class Epilogue : std::uint8_t { kNone, kBias, kGelu, kGeluBias, kGeluGradient };
-  // Shape, types, order, epilogue, alignment of the operands.
-  using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, DataType, DataType, DataType, Transpose, bool,
-                         Epilogue, std::size_t>;
+  // Shape, types (of fp8: which operand is a gradient), order, epilogue, alignment of the operands.
+  using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, DataType, DataType, DataType, GradientOperand,
+                         Transpose, bool, Epilogue, std::size_t>;
   struct Product;
   static cublasLtEpilogue_t lt_epilogue(Epilogue epilogue);
   static Key key_of(const Gemm& gemm, ConstValues a, ConstValues c, Epilogue epilogue, std::size_t alignment);

@@ -27,6 +27,7 @@ class CudaBlock {
     return __shfl_xor_sync(kAllLanes, value, mask);
   }
   __device__ unsigned ballot(bool bit) const { return __ballot_sync(kAllLanes, bit); }
+  __device__ void maximum(std::uint32_t* to, std::uint32_t value) const { atomicMax(to, value); }
   __device__ void add(std::int64_t* to, std::int64_t value) const {
     atomicAdd(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(value));
   }

@@ -325,6 +325,13 @@ void CudaStreams::matmul(Stream stream, const Gemm& gemm, ConstValues a, ConstVa
   });
 }
 
+void CudaStreams::multiply_fp8(Stream stream, const Fp8Product& product) {
+  enqueue([&] {
+    products_->multiply_fp8(at(stream), workspace(stream), product);
+    count(FlopCount(2 * product.m * product.n * product.k), 1);
+  });
+}
+
 void CudaStreams::matmul_gelu(Stream stream, const Gemm& gemm, ConstValues a, ConstValues b, ConstValues bias,
                               Values before, Values activated) {
   bool done = false;

@@ -27,6 +27,7 @@
 #include "executor/device/cuda/launch.h"
 #include "executor/device/cuda_module.h"
 #include "executor/device/device.h"
+#include "executor/device/fp8_product.h"
 #include "executor/device/gpu_streams.h"
 #include "executor/device/stream_failure.h"
 
@@ -82,6 +83,7 @@ class CudaStreams : public Device, public GpuStreams {
   // capture by keeping it.
   float* scratch(Stream stream, std::int64_t floats);
   void count(FlopCount flops, std::int64_t products);
+  void multiply_fp8(Stream stream, const Fp8Product& product);
 
  private:
   struct Scratch {

@@ -1,6 +1,7 @@
 // Kernels over flat arrays, rotary positions, sums over tokens and the gradient norm, fp32, bf16 and fp16.
 #include "executor/device/cuda/kernels/column_kernels.h"
 #include "executor/device/cuda/kernels/flat_kernels.h"
+#include "executor/device/cuda/kernels/fp8_kernels.h"
 #include "executor/device/cuda/kernels/sum_kernels.h"
 #include "executor/device/cuda/launch.cuh"
 
@@ -63,6 +64,12 @@ template void launch(cudaStream_t, const EmbedBackward<Bfloat16, float>&);
 template void launch(cudaStream_t, const EmbedBackward<Float16, float>&);
 template void launch(cudaStream_t, const EmbedBackward<Bfloat16, Bfloat16>&);
 template void launch(cudaStream_t, const EmbedBackward<Float16, Float16>&);
+
+template void launch(cudaStream_t, const LargestMagnitude<Bfloat16>&);
+template void launch(cudaStream_t, const Float8Cast<Bfloat16, Float8E4M3>&);
+template void launch(cudaStream_t, const Float8Cast<Bfloat16, Float8E5M2>&);
+template void launch(cudaStream_t, const Float8CastTurned<Bfloat16, Float8E4M3>&);
+template void launch(cudaStream_t, const Float8CastTurned<Bfloat16, Float8E5M2>&);
 
 template void launch(cudaStream_t, const SumOfSquares<float>&);
 template void launch(cudaStream_t, const SumOfSquares<Bfloat16>&);

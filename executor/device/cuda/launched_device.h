@@ -4,6 +4,7 @@
 //   launch(Stream, const Kernel&)            runs a kernel (kernels/launch_shape.h) in the stream's order
 //   float* scratch(Stream, floats)           memory for the stream's next kernels alone
 //   count(FlopCount, products)               adds to counters()
+//   multiply_fp8(Stream, const Fp8Product&)  and matmul() of all types but fp8
 // The CUDA device is one; the tests' emulated one, on the CPU, is the other.
 #pragma once
 
@@ -15,10 +16,12 @@
 #include "executor/device/cuda/kernels/attention_backward.h"
 #include "executor/device/cuda/kernels/column_kernels.h"
 #include "executor/device/cuda/kernels/flat_kernels.h"
+#include "executor/device/cuda/kernels/fp8_kernels.h"
 #include "executor/device/cuda/kernels/row_kernels.h"
 #include "executor/device/cuda/kernels/sum_kernels.h"
 #include "executor/device/device.h"
 #include "executor/device/element_type.h"
+#include "executor/device/fp8_product.h"
 
 namespace trainyard::executor {
 
@@ -26,6 +29,28 @@ template <class Base>
 class LaunchedDevice : public Base {
  public:
   using Base::Base;
+
+  void matmul(Stream stream, const Gemm& gemm, ConstValues a, ConstValues b, Values c, ConstValues bias) override {
+    if (gemm.type != DataType::kFp8) {
+      Base::matmul(stream, gemm, a, b, c, bias);
+      return;
+    }
+    check(gemm.batch == 1 && a.type == DataType::kBf16 && b.type == DataType::kBf16, "an fp8 product is of bf16");
+    check(!bias || (bias.type == DataType::kBf16 && !gemm.accumulate), "a bias is added to a product");
+    require_fp8_sides(gemm);
+    const std::int64_t a_elements = gemm.m * gemm.k, b_elements = gemm.n * gemm.k;
+    constexpr std::int64_t kNumbers = 4;  // two largest magnitudes, two inverse scales
+    auto* memory = reinterpret_cast<std::byte*>(this->scratch(stream, (a_elements + b_elements) / 4 + kNumbers));
+    auto* largest = reinterpret_cast<std::uint32_t*>(memory + a_elements + b_elements);
+    auto* inverses = reinterpret_cast<float*>(largest + 2);
+    this->zero(stream, largest, ByteCount(2 * static_cast<std::int64_t>(sizeof(std::uint32_t))));
+    const bool a_turned = gemm.transpose == Transpose::kTN, b_turned = gemm.transpose != Transpose::kNT;
+    const Fp8Operand left{memory, gemm.gradient == GradientOperand::kA, inverses};
+    const Fp8Operand right{memory + a_elements, gemm.gradient == GradientOperand::kB, inverses + 1};
+    narrow(stream, a.as<Bfloat16>(), left, largest, gemm.m, gemm.k, a_turned);
+    narrow(stream, b.as<Bfloat16>(), right, largest + 1, gemm.n, gemm.k, b_turned);
+    this->multiply_fp8(stream, {gemm.m, gemm.n, gemm.k, left, right, c, gemm.accumulate, bias});
+  }
 
   void attention_forward(Stream stream, const Attention& attention, ConstValues qkv, Values out,
                          float* log_sum_exp) override {
@@ -276,6 +301,31 @@ class LaunchedDevice : public Base {
   }
 
  private:
+  static void require_fp8_sides(const Gemm& gemm) {
+    if (gemm.m % kFp8Sides != 0 || gemm.n % kFp8Sides != 0 || gemm.k % kFp8Sides != 0) {
+      throw Error("the GPU multiplies fp8 matrices whose sides are multiples of 16, not " + std::to_string(gemm.m) +
+                      " x " + std::to_string(gemm.n) + " x " + std::to_string(gemm.k),
+                  "--precision fp8", "choose --micro-batch and --tp so that tokens and widths are, or use bf16");
+    }
+  }
+  // `to` = `from` in fp8 as [rows, columns]; turned: `from` is [columns, rows].
+  void narrow(Stream stream, const Bfloat16* from, const Fp8Operand& to, std::uint32_t* largest, std::int64_t rows,
+              std::int64_t columns, bool turned) {
+    const std::int64_t elements = rows * columns;
+    const bool vectors = aligned({from});
+    this->launch(stream, LargestMagnitude<Bfloat16>{{}, from, elements, largest, vectors});
+    const auto cast = [&]<class F>(F* data) {
+      auto* inverse = const_cast<float*>(to.inverse);
+      if (turned) {
+        this->launch(stream, Float8CastTurned<Bfloat16, F>{from, data, largest, inverse, columns, rows, vectors});
+      } else {
+        this->launch(stream, Float8Cast<Bfloat16, F>{{}, from, data, largest, inverse, elements, vectors});
+      }
+    };
+    auto* data = const_cast<void*>(to.data);
+    to.gradient ? cast(static_cast<Float8E5M2*>(data)) : cast(static_cast<Float8E4M3*>(data));
+  }
+
   template <class T, int kWidth>
   struct Instance {};
 

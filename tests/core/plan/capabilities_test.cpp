@@ -57,6 +57,19 @@ TEST(Capabilities, TakeTf32ProductsOfFp32Weights) {
   EXPECT_EQ(refused->detail, "the cpu executor has no weights in bf16 beside products in tf32");
 }
 
+// fp8 multiplies what is stored in bf16.
+TEST(Capabilities, TakeFp8ProductsOfBf16Weights) {
+  Capabilities capabilities = cpu();
+  capabilities.compute_types = {DataType::kFp32, DataType::kBf16, DataType::kFp8};
+  Layout layout{.compute_type = DataType::kFp8, .parameter_type = DataType::kBf16};
+  layout.communication_type = DataType::kBf16;
+  EXPECT_EQ(why_not(capabilities, {}, layout), std::nullopt);
+  layout.parameter_type = DataType::kFp8;
+  const auto refused = why_not(capabilities, {}, layout);
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_EQ(refused->detail, "the cpu executor has no weights in fp8 beside products in fp8");
+}
+
 TEST(Capabilities, NameWhatALayoutAsksBeyondThem) {
   EXPECT_EQ(reason({.offload = {.optimizer = true}}), "the cpu executor has no offloading");
   EXPECT_EQ(reason({.chunk_layers = {3, 5}}), "the cpu executor has no given layers of each chunk (chunk_layers)");

@@ -54,6 +54,32 @@ TEST(SegmentPasses, OfGpt2AreItsOwn) {
   EXPECT_EQ(passes.count(ElementwiseKernel::kRopeForward), 0U);
 }
 
+// fp8 stays within a layer's products: the head's are bf16's, and so is all that passes over memory and every buffer.
+// Its backward products say which operand is a gradient.
+TEST(SegmentPasses, InFp8AreThoseOfBf16) {
+  Layout layout;
+  layout.compute_type = layout.parameter_type = layout.communication_type = DataType::kBf16;
+  const Program bf16 = compile(even_plan(testing::even_model(), layout));
+  layout.compute_type = DataType::kFp8;
+  const Program fp8 = compile(even_plan(testing::even_model(), layout));
+  ASSERT_EQ(fp8.segments.size(), bf16.segments.size());
+  for (std::size_t i = 0; i < fp8.segments.size(); ++i) {
+    const bool layers = fp8.segments[i].kind != SegmentKind::kHead;
+    for (const Pass pass : {Pass::kForward, Pass::kBackwardInput, Pass::kBackwardWeight}) {
+      std::vector<Operation> expected = bf16.segments[i].operations(pass);
+      for (Operation& operation : expected) {
+        if (auto* gemm = std::get_if<Gemm>(&operation)) {
+          EXPECT_EQ(gemm->gradient, pass == Pass::kForward ? GradientOperand::kNone : GradientOperand::kA);
+          gemm->type = layers ? DataType::kFp8 : DataType::kBf16;
+        }
+      }
+      EXPECT_EQ(fp8.segments[i].operations(pass), expected);
+    }
+  }
+  EXPECT_EQ(fp8.roles[0].arena_bytes, bf16.roles[0].arena_bytes);
+  EXPECT_EQ(fp8.roles[0].persistent_bytes, bf16.roles[0].persistent_bytes);
+}
+
 // A tied table that two stages hold is in a bucket of its own at both ends, cut alike; the positions beside it are then
 // written by the same instruction, so that their reduction waits for it.
 TEST(TiedTables, LieInEqualBucketsAtBothEndsOfThePipeline) {

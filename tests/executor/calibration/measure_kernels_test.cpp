@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "executor/device/cpu_device.h"
@@ -130,6 +131,15 @@ TEST_P(CalibrationCases, CoverEveryOrderPassAndKernel) {
     kernels.insert(pass.kernel);
   }
   EXPECT_EQ(kernels.size(), static_cast<std::size_t>(kElementwiseKernels));
+}
+
+TEST(CalibrationCases, LeaveOutFp8WhereAGpuHasNone) {
+  const auto has_fp8 = [](const KernelCases& cases) {
+    return std::ranges::any_of(cases.gemms, [](const Gemm& gemm) { return gemm.type == DataType::kFp8; });
+  };
+  EXPECT_TRUE(has_fp8(runnable(gpu_calibration_cases(), 90)));
+  EXPECT_FALSE(has_fp8(runnable(gpu_calibration_cases(), 80)));
+  EXPECT_TRUE(has_fp8(calibration_cases()));
 }
 
 TEST(StreamOverheads, AreShortAndNotNegative) {

@@ -5,6 +5,7 @@
 #include "executor/run/cuda_capabilities.h"
 #include "executor/run/device_choice.h"
 #include "executor/run/run_options.h"
+#include "tests/support/error_of.h"
 
 namespace trainyard::executor {
 namespace {
@@ -45,6 +46,18 @@ TEST(DeviceChoice, what_is_asked_for_and_not_there_is_an_error_that_says_why) {
   EXPECT_NE(refusal(std::nullopt, 1, 0, kTwo).find("--ranks-per-gpu"), std::string::npos);
   EXPECT_THROW(parse_device("gpu"), Error);
   EXPECT_EQ(parse_device("auto"), std::nullopt);
+}
+
+TEST(DeviceChoice, fp8_needs_a_gpu_that_has_it_or_the_cpu) {
+  const DeviceChoice gpu{DeviceKind::kCuda, 1};
+  const UsableGpus ampere{.count = 1, .problem = {}, .nccl_problem = {}, .compute_capability = 80};
+  const UsableGpus hopper{.count = 1, .problem = {}, .nccl_problem = {}, .compute_capability = 90};
+  const std::string refused = error_of([&] { require_products(DataType::kFp8, gpu, ampere); }).what();
+  EXPECT_NE(refused.find("this one has 8.0"), std::string::npos) << refused;
+  EXPECT_NE(refused.find("--precision bf16"), std::string::npos) << refused;
+  EXPECT_NO_THROW(require_products(DataType::kFp8, gpu, hopper));
+  EXPECT_NO_THROW(require_products(DataType::kBf16, gpu, ampere));
+  EXPECT_NO_THROW(require_products(DataType::kFp8, {}, ampere));
 }
 
 TEST(DeviceChoice, ranks_that_share_gpus_lie_side_by_side_and_survive_the_ranks_arguments) {

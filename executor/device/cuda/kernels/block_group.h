@@ -9,6 +9,7 @@
 //   shuffle_xor(value, mask)      the value of the warp's lane `lane ^ mask`
 //   ballot(bit)                   the bits of the warp's 32 lanes
 //   add(address, integer)         atomic
+//   maximum(address, integer)     atomic
 //   shared()                      the block's shared memory, 16-byte aligned
 //   multiply, load_matrices, copy16...   see warp_product.h
 //

@@ -73,8 +73,8 @@ template <class T, class F>
 struct Float8CastTurned {
   static constexpr int kMaxThreads = 256;
   static constexpr int kBlocksPerProcessor = 4;
-  static constexpr int kSide = 64;          // of the tile that a block turns round in shared memory
-  static constexpr int kPack = 4;           // elements that a thread reads and writes at once
+  static constexpr int kSide = 64;           // of the tile that a block turns round in shared memory
+  static constexpr int kPack = 4;            // elements that a thread reads and writes at once
   static constexpr int kStride = kSide + 4;  // so that the rows that a warp reads lie in different banks
 
   const T* from;
@@ -82,6 +82,7 @@ struct Float8CastTurned {
   const std::uint32_t* largest;
   float* inverse;
   std::int64_t rows, columns;
+  bool vectors;
 
   LaunchShape shape() const {
     return {pieces(rows, kSide) * pieces(columns, kSide), kMaxThreads, kSide * kStride * static_cast<int>(sizeof(F))};
@@ -99,9 +100,16 @@ struct Float8CastTurned {
     for (int i = block.thread(); i < kSide * kSide / kPack; i += kMaxThreads) {
       const int r = i / (kSide / kPack);
       const int c = i % (kSide / kPack) * kPack;
+      const T* x = from + (row + r) * columns;
+      F* y = tile + r * kStride;
       if (row + r < rows && column + c < columns) {
-        const auto x = load(from + (row + r) * columns + Pack<kPack>{column + c});
-        store(tile + r * kStride + Pack<kPack>{c}, x * scale);
+        if (vectors) {
+          store(y + Pack<kPack>{c}, load(x + Pack<kPack>{column + c}) * scale);
+        } else {
+          for (int lane = 0; lane < kPack; ++lane) {
+            store(y + c + lane, load(x + column + c + lane) * scale);
+          }
+        }
       }
     }
     block.sync();

@@ -35,6 +35,7 @@ class EmulatedBlock {
   void sync();
   void sync_warp();
   unsigned ballot(bool bit);
+  void maximum(std::uint32_t* to, std::uint32_t value) { *to = *to < value ? value : *to; }
   void add(std::int64_t* to, std::int64_t value) { *to += value; }
   template <class Value>
   Value shuffle_xor(Value value, int mask) {

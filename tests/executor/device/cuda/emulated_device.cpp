@@ -75,6 +75,18 @@ class EmulatedStreams : public Device {
   float* scratch(Stream, std::int64_t floats) {  // a new one each time: what is enqueued keeps its own
     return static_cast<float*>(scratch_.allocate(ByteCount(floats * static_cast<std::int64_t>(sizeof(float)))));
   }
+  // As cuBLASLt does, but for what it rounds: fp8 times the inverse of its scale is exact in bf16.
+  void multiply_fp8(Stream stream, const Fp8Product& product) {
+    const Gemm gemm{.m = product.m,
+                    .n = product.n,
+                    .k = product.k,
+                    .type = DataType::kBf16,
+                    .transpose = Transpose::kNT,
+                    .accumulate = product.accumulate};
+    const Bfloat16* a = widened(stream, product.a, product.m * product.k);
+    const Bfloat16* b = widened(stream, product.b, product.n * product.k);
+    cpu_->matmul(stream, gemm, a, b, product.c, product.bias);
+  }
   void count(FlopCount flops, std::int64_t) { flops_ += flops.value(); }
 
  private:
@@ -82,6 +94,17 @@ class EmulatedStreams : public Device {
     std::unique_ptr<CapturedWork> calls;
     std::int64_t flops = 0;  // that kernels count when they are launched
   };
+  const Bfloat16* widened(Stream stream, const Fp8Operand& operand, std::int64_t elements) {
+    auto* to = static_cast<Bfloat16*>(scratch_.allocate(ByteCount(2 * elements)));
+    cpu_->host_function(stream, [=] {
+      for (std::int64_t i = 0; i < elements; ++i) {
+        const float value = operand.gradient ? load(static_cast<const Float8E5M2*>(operand.data) + i)
+                                             : load(static_cast<const Float8E4M3*>(operand.data) + i);
+        store(to + i, value * *operand.inverse);
+      }
+    });
+    return to;
+  }
   HostMemory scratch_;
   std::array<std::unique_ptr<Emulator>, kStreams> emulators_;
   std::atomic<std::int64_t> flops_{0};
