@@ -1,6 +1,8 @@
 // What Gloo's communicator does beyond the contract of all: ranks as threads over loopback.
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "core/error.h"
 #include "core/program/wire.h"
 #include "tests/executor/communicator/communicator_contract.h"
@@ -33,11 +35,25 @@ TEST(Gloo, sends_are_matched_by_tag_in_any_order) {
   });
 }
 
-TEST(Gloo, sums_of_fp16_are_refused) {
+TEST(Gloo, sums_of_fp16_are_fp16) {
+  as_ranks(gloo_backend, 3, [](TestRank& self) {
+    // 1 + 2 + 3, exact in fp16.
+    constexpr std::array<std::uint16_t, 3> kBits = {0x3C00, 0x4000, 0x4200};
+    std::vector<std::uint16_t> data(7, kBits.at(static_cast<std::size_t>(self.rank)));
+    self.communicator.all_reduce(Stream::kData, self.group, CollectiveAlgorithm::kRing, data.data(),
+                                 std::vector<std::int64_t>{0, 2, 4, 7}, DataType::kFp16, ReduceOp::kSum);
+    self.streams.synchronize();
+    EXPECT_EQ(data, std::vector<std::uint16_t>(7, 0x4600));  // 6
+    self.communicator.barrier();
+  });
+}
+
+// 8-bit values have no sums of their own: what is narrow travels, and is summed wide.
+TEST(Gloo, sums_of_fp8_are_refused) {
   as_ranks(gloo_backend, 1, [](TestRank& self) {
-    std::uint16_t data = 0;
+    std::uint8_t data = 0;
     EXPECT_THROW(self.communicator.all_reduce(Stream::kData, self.group, CollectiveAlgorithm::kRing, &data,
-                                              std::vector<std::int64_t>{0, 1}, DataType::kFp16, ReduceOp::kSum),
+                                              std::vector<std::int64_t>{0, 1}, DataType::kFp8, ReduceOp::kSum),
                  Error);
   });
 }

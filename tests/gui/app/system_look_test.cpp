@@ -11,6 +11,7 @@
 #include "gui/app/look.h"
 #include "gui/app/main_window.h"
 #include "gui/paint/theme.h"
+#include "tests/gui/app/fake_portal.h"
 #include "tests/gui/support.h"
 
 namespace trainyard::gui {
@@ -69,30 +70,6 @@ TEST_F(AsTheSystem, TheThemesPaletteIsFoundUnderTheProgramsOwn) {
   EXPECT_EQ(QApplication::palette().color(QPalette::Window), dark_palette().color(QPalette::Window));
 }
 
-// Answers as xdg-desktop-portal does: Read() with a variant in a variant, changes with one.
-class Portal : public QObject {
-  Q_OBJECT
-  Q_CLASSINFO("D-Bus Interface", "org.freedesktop.portal.Settings")
-
- public:
-  unsigned scheme = 1;
-  void change(unsigned to) {
-    scheme = to;
-    Q_EMIT SettingChanged(QStringLiteral("org.freedesktop.appearance"), QStringLiteral("color-scheme"),
-                          QDBusVariant(QVariant::fromValue(to)));
-  }
-
- public Q_SLOTS:
-  QDBusVariant Read(const QString& group, const QString& key) {
-    EXPECT_EQ(group, QStringLiteral("org.freedesktop.appearance"));
-    EXPECT_EQ(key, QStringLiteral("color-scheme"));
-    return QDBusVariant(QVariant::fromValue(QDBusVariant(QVariant::fromValue(scheme))));
-  }
-
- Q_SIGNALS:
-  void SettingChanged(const QString& group, const QString& key, const QDBusVariant& value);
-};
-
 // A bus of the test's own.
 class OwnBus {
  public:
@@ -123,7 +100,7 @@ TEST_F(AsTheSystem, WhatTheDesktopSaysGoesBeforeTheThemesPalette) {
   const QDBusConnection bus = QDBusConnection::connectToBus(own.address(), QStringLiteral("program"));
   ASSERT_TRUE(desktop.isConnected() && bus.isConnected());
   qRegisterMetaType<QDBusVariant>();
-  Portal portal;
+  FakePortal portal;
   ASSERT_TRUE(desktop.registerService(QStringLiteral("org.freedesktop.portal.Desktop")));
   ASSERT_TRUE(desktop.registerObject(QStringLiteral("/org/freedesktop/portal/desktop"), &portal,
                                      QDBusConnection::ExportAllSlots | QDBusConnection::ExportAllSignals));
@@ -143,5 +120,3 @@ TEST_F(AsTheSystem, WhatTheDesktopSaysGoesBeforeTheThemesPalette) {
 
 }  // namespace
 }  // namespace trainyard::gui
-
-#include "system_look_test.moc"

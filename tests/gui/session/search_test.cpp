@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <set>
 
+#include "core/document/read_file.h"
+#include "core/document/write_file.h"
 #include "core/plan/device_profile.h"
 #include "core/plan/shipped.h"
 #include "gui/models/plans_model.h"
@@ -17,6 +19,7 @@
 #include "simulator/planner/program_fit.h"
 #include "tests/gui/support.h"
 #include "tests/simulator/support/profiles.h"
+#include "tests/support/temporary_folder.h"
 
 namespace trainyard::gui {
 namespace {
@@ -69,11 +72,23 @@ TEST(Search, FindsPlansAndKeepsTheTableInStep) {
   EXPECT_EQ(filter.rowCount(), feasible);
 }
 
+// With 24 GiB, where the formula and the program disagree on which of the fastest layouts of Llama 3 70B fit.
+std::string small_h100(const TemporaryFolder& folder) {
+  std::string text = read_text_file(std::string(TRAINYARD_SOURCE_DIR) + "/models/accelerators/h100-sxm.json");
+  const std::string whole = "80998 MiB";
+  text.replace(text.find(whole), whole.size(), "24 GiB");
+  const auto file = folder.path() / "h100-sxm.json";
+  write_file(file, text);
+  return file.string();
+}
+
 // Memory is priced by a formula. What runs, and what the timeline shows, is the program: the best plan fits as that.
 TEST(Search, TheBestPlanFitsAsAProgram) {
+  const TemporaryFolder folder;
   Study study = small_study();
   study.model = "llama-3-70b";
   study.machine = "superpod-h100:su=5";
+  study.accelerator = small_h100(folder);
   study.ranks = 1024;
   study.global_batch = 512;
   Session session;
