@@ -57,6 +57,8 @@ ordered_json to_json(const executor::GpuSoftware& gpu) {
   object["nccl_problem"] = gpu.nccl_problem;
   object["built_with_cuda"] = gpu.cuda.module_found;
   object["cuda_problem"] = gpu.cuda.problem;
+  object["cudnn"] = gpu.cuda.cudnn;
+  object["cudnn_problem"] = gpu.cuda.cudnn_problem;
   object["usable"] = ordered_json::array();
   for (const executor::Gpu& one : gpu.cuda.gpus) {
     object["usable"].push_back({{"name", one.name},

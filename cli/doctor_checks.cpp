@@ -118,6 +118,17 @@ Check nccl(const executor::GpuSoftware& software) {
   return check;
 }
 
+// Only of a program with CUDA.
+Check attention(const executor::CudaStatus& cuda) {
+  Check check{"attention", Health::kOk, "", ""};
+  check.found = cuda.cudnn_problem.empty() ? cuda.cudnn + " on GPUs, and our own kernels for what it doesn't take"
+                                           : "our own kernels on GPUs";
+  if (!cuda.cudnn_problem.empty()) {
+    check.advice = "for cuDNN's: " + cuda.cudnn_problem;
+  }
+  return check;
+}
+
 }  // namespace
 
 std::string_view to_string(Health health) {
@@ -160,7 +171,11 @@ std::vector<Check> check_gpu(const executor::GpuSoftware& software) {
     gpu.health = Health::kNote;
     gpu.advice = fmt::format("missing: {}", fmt::join(list, "; "));
   }
-  return {gpu, cuda_build(software), nccl(software)};
+  std::vector<Check> checks{gpu, cuda_build(software), nccl(software)};
+  if (software.cuda.module_found) {
+    checks.push_back(attention(software.cuda));
+  }
+  return checks;
 }
 
 Check check_disk() {

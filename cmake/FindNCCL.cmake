@@ -3,20 +3,9 @@
 # Looked for under NCCL_ROOT or NCCL_HOME (variable or environment), beside the CUDA toolkit, then in the system. Wheels
 # under one prefix are found too: there the library has no link without a number (libnccl.so.2), and header and library
 # lie in PREFIX/nvidia/nccl or in the toolkit's folder.
-set(_nccl_places ${NCCL_ROOT} $ENV{NCCL_ROOT} $ENV{NCCL_HOME} ${CUDAToolkit_ROOT} ${CUDAToolkit_TARGET_DIR} $ENV{CUDA_PATH}
-                 $ENV{CUDA_HOME})
-if(CMAKE_CUDA_COMPILER)
-  get_filename_component(_nccl_toolkit ${CMAKE_CUDA_COMPILER} REALPATH)
-  get_filename_component(_nccl_toolkit ${_nccl_toolkit} DIRECTORY)
-  list(APPEND _nccl_places ${_nccl_toolkit}/..)
-endif()
-find_program(TRAINYARD_NVCC nvcc PATHS /usr/local/cuda/bin)
-mark_as_advanced(TRAINYARD_NVCC)
-if(TRAINYARD_NVCC)
-  get_filename_component(_nccl_toolkit ${TRAINYARD_NVCC} REALPATH)
-  get_filename_component(_nccl_toolkit ${_nccl_toolkit} DIRECTORY)
-  list(APPEND _nccl_places ${_nccl_toolkit}/.. ${_nccl_toolkit}/../../nccl)
-endif()
+include(beside_toolkit)
+trainyard_beside_toolkit(_nccl_places nccl)
+list(PREPEND _nccl_places ${NCCL_ROOT} $ENV{NCCL_ROOT} $ENV{NCCL_HOME})
 
 find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${_nccl_places} PATH_SUFFIXES include nvidia/nccl/include)
 find_library(NCCL_LIBRARY NAMES nccl libnccl.so.2 HINTS ${_nccl_places} PATH_SUFFIXES lib lib64 nvidia/nccl/lib)

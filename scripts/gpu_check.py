@@ -121,12 +121,13 @@ class Check:
     def left(self):
         return self.arguments.seconds - (time.monotonic() - self.begin)
 
-    def verb(self, *words, timeout=60):
-        """A verb of trainyard with --json: (exit status, object or None, what it said)."""
+    def verb(self, *words, timeout=60, environment=None):
+        """A verb of trainyard with --json, in this environment and that: (exit status, object or None, what it said)."""
         command = [self.trainyard, *words, "--json"]
         try:
             done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                  text=True, check=False, cwd=ROOT, timeout=max(1, min(timeout, self.left())))
+                                  text=True, check=False, cwd=ROOT, timeout=max(1, min(timeout, self.left())),
+                                  env={**os.environ, **(environment or {})})
         except subprocess.TimeoutExpired:
             return None, None, f"not done after {timeout:.0f} s"
         except OSError as failure:
@@ -176,6 +177,8 @@ class Check:
         if not self.gpus:
             self.row("GPU", "none", gpu["cuda_problem"])
         self.row("NCCL", "found" if gpu["nccl_version"] else "none", gpu["nccl_problem"] or gpu["nccl_library"])
+        why = gpu["cudnn_problem"]
+        self.row("cuDNN's attention", "none" if why else "found", f"our own kernels: {why}" if why else gpu["cudnn"])
         self.accelerator = self.find_accelerator()
 
     def find_accelerator(self):
@@ -238,7 +241,8 @@ class Check:
         if not self.gpus:
             self.row("kernels and steps, on the GPU", "skipped", "no GPU")
             return
-        self.gtest("device: kernels, on the GPU", "tests/executor/test_executor", "*Cuda*:*cuda*", 60)
+        # cuDNN compiles for each shape.
+        self.gtest("device: kernels, on the GPU", "tests/executor/test_executor", "*Cuda*:*cuda*", 120)
         self.gtest("whole steps, on the GPU", "tests/executor/worker/test_parity", "CudaKernels*", 60)
 
     def begin_kernels(self):
@@ -276,7 +280,7 @@ class Check:
         path = self.folder / "profile.json"
         ranks = max(1, len(self.gpus))
         status, answer, said = self.verb("calibrate", "--device", "cuda", "--ranks", ranks, "--quick", "--output", path,
-                                         timeout=90)
+                                         timeout=130)  # a second of it for each shape that cuDNN compiles attention for
         if status != 0:
             raise RuntimeError(f"exit {status}: {last_lines(said)}")
         self.profile = path
@@ -289,6 +293,11 @@ class Check:
                      if s["type"] == kind]
             self.roofline(f"products, {kind}", max(rates, key=lambda r: r[0]), self.peak(kind), "TFLOP/s", 1e12,
                           lambda s: f"{s['m']} x {s['n']} x {s['k']}")
+        for kind, way in sorted({(sample["type"], sample["pass"]) for sample in measured["attentions"]}):
+            rates = [(attention_flops(s) / s["time_s"], s) for s in measured["attentions"]
+                     if (s["type"], s["pass"]) == (kind, way)]
+            self.roofline(f"attention {way}, {kind}", max(rates, key=lambda r: r[0]), self.peak(kind), "TFLOP/s", 1e12,
+                          lambda s: f"{s['sequences']} x {s['queries']}, {s['query_heads']} heads of {s['head_size']}")
         for kernel in sorted({sample["kernel"] for sample in measured["elementwise"]}):
             rates = [(s["bytes"] / s["time_s"], s) for s in measured["elementwise"] if s["kernel"] == kernel]
             self.roofline(kernel, max(rates, key=lambda r: r[0]), self.peak("memory"), "TB/s", 1e12,
@@ -352,6 +361,22 @@ class Check:
         self.row(model["label"], "ok" if learns else "failed", detail)
         if name == "gpt2" and ranks == 1 and self.left() > 60:
             self.train_graphs(plan, text, steps, measured)
+        if not self.doctor["gpu"]["cudnn_problem"] and self.left() > 120:
+            self.train_own_attention(model, plan, text, result)
+
+    def train_own_attention(self, model, plan, text, with_cudnn):
+        """The same steps by our own attention instead of cuDNN's: how fast, and that they learn the same."""
+        run = self.folder / "own-attention-run"
+        status, done, said = self.verb("run", plan, "--data", text, "--output", run, "--device", "cuda", "--no-model",
+                                       "--force", timeout=model["deadline"], environment={"TRAINYARD_ATTENTION": "own"})
+        if status != 0 or done is None or done["failure"]:
+            raise RuntimeError(f"with our own attention: exit {status}: {last_lines(said)}")
+        steps = [json.loads(line) for line in (run / "record.jsonl").read_text().splitlines()]
+        own = statistics.median([line["step_time_s"] for line in steps if "step_time_s" in line][2:])
+        with_cudnn["own_attention_step_s"] = own
+        apart = abs(done["last_loss"] - with_cudnn["last_loss"])
+        self.row(f"{model['label']}, own attention", "ok" if apart <= PARITY["bf16"] else "failed",
+                 f"step {1e3 * own:.1f} ms, {1e3 * with_cudnn['step_s']:.1f} with cuDNN's; last losses {apart:.1e} apart")
 
     def train_graphs(self, plan, text, plain_record, plain):
         """The same steps with their repeated part as a CUDA graph: the same losses to the last bit."""
@@ -490,8 +515,9 @@ class Check:
         if tool is None:
             raise Skipped("compute-sanitizer isn't installed")
         program = self.build / "tests" / "executor" / "test_executor"
-        status, out = text_of([tool, "--error-exitcode", 9, program, "--gtest_filter=*Cuda*:*cuda*"],
-                              min(90, self.left()), cwd=ROOT)
+        # Of our own kernels: cuDNN's would take most of the time.
+        status, out = text_of([tool, "--error-exitcode", 9, program, "--gtest_filter=*Cuda*:*cuda*-*CudaFused*"],
+                              min(90, self.left()), cwd=ROOT, env={**os.environ, "TRAINYARD_ATTENTION": "own"})
         if status is not None and "Device not supported" in out:
             raise Skipped("compute-sanitizer doesn't take this device")
         errors = re.search(r"ERROR SUMMARY: (\d+) error", out)
@@ -518,6 +544,12 @@ class Check:
         if not self.gpus:
             print("no GPU: nothing above ran on one. Why: " + self.doctor.get("gpu", {}).get("cuda_problem", "unknown"))
         return 1 if bad else 0 if self.gpus else NO_GPU
+
+
+def attention_flops(sample):
+    """Of a causal pass, for the keys that each query sees: 2 products forward, 5 backward, whoever's kernels do more."""
+    pairs = sample["sequences"] * sample["query_heads"] * sample["queries"] * (sample["queries"] + 1) / 2
+    return (4 if sample["pass"] == "forward" else 10) * sample["head_size"] * pairs
 
 
 def find_number(document, *paths):

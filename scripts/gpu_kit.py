@@ -17,7 +17,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAMS = ["cli/trainyard", "tests/executor/test_executor", "tests/executor/worker/test_parity"]
 MACHINES_OWN = re.compile(r"^(ld-linux|libc\.|libm\.|libdl\.|librt\.|libpthread\.|libstdc\+\+|libgcc_s|libcuda\.|libnvidia"
-                          r"|libcublas|libcudart|libcudnn|libnccl)")
+                          r"|libcublas|libcudart|libcudnn|libnvrtc|libnccl)")
 
 
 def shared_libraries(program):
@@ -35,10 +35,10 @@ def main():
     build, kit = pathlib.Path(arguments.build), pathlib.Path(arguments.pack)
     shutil.rmtree(kit, ignore_errors=True)
     (kit / "build" / "lib").mkdir(parents=True)
-    modules = [path.relative_to(build) for path in build.rglob("libtrainyard_cuda.so")]
+    modules = [path.relative_to(build) for path in build.rglob("libtrainyard_cu*.so")]
     for program in PROGRAMS + sorted(modules):
         source = build / program
-        # The module is looked for beside the program that loads it.
+        # Modules are looked for beside the program that loads them.
         places = {(build / one).parent for one in PROGRAMS} if source.suffix == ".so" else {source.parent}
         for place in places:
             target = kit / "build" / place.relative_to(build) / source.name
@@ -54,7 +54,7 @@ def main():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(file, target)
     size = sum(file.stat().st_size for file in kit.rglob("*") if file.is_file())
-    print(f"{kit}: {size / 2**20:.0f} MiB, {len(modules)} CUDA module")
+    print(f"{kit}: {size / 2**20:.0f} MiB, modules: {', '.join(path.name for path in modules) or 'none'}")
     return 0
 
 

@@ -168,7 +168,28 @@ def markdown(answer):
     lines += ["", f"**{answer['tokens_per_s']:,.0f} tokens/s, {100 * answer['mfu']:.0f} % MFU expected**; "
               f"{answer['least_tokens_per_s']:,.0f} tokens/s, {100 * answer['least_mfu']:.0f} % MFU at most with these "
               "kernels.", ""]
-    return "\n".join(lines)
+    return "\n".join(lines) + "\n" + attention_markdown(answer["gpu"])
+
+
+def attention_markdown(gpu):
+    """Our attention beside cuDNN's, by what each multiplies and moves for a (query, key) pair that the mask lets through."""
+    machine = Machine(gpu)
+    kept = 2 * BF16  # the score's gradient, written by one kernel of cuDNN's backward and read by the next
+    rows = {"ours, forward": (4, 0, SYNC_SHARE), "ours, backward": (14, 0, SYNC_SHARE), "cuDNN's, forward": (4, 0, 1),
+            "cuDNN's, backward": (10, kept, 1)}
+    sizes = (64, 128)
+    lines = ["## Attention, ours and cuDNN's", "",
+             f"For each (query, key) that the mask lets through and head size d, on one {gpu}; least time of 10^12 of them, "
+             f"by the data sheet's peak (ours: {100 * SYNC_SHARE:.0f} % of it, mma.sync's) and bandwidth. Ours computes scores "
+             "and their gradients twice in the backward, for each of its two kernels writes its sums once, in fixed order. "
+             "cuDNN's deterministic backward computes them once; below compute capability 10 it keeps the gradients in "
+             "between. Nothing was measured: `calibrate` on a GPU does.", "",
+             "| | FLOP | HBM bytes | " + " | ".join(f"least, d = {d}" for d in sizes) + " |", "|---|--:|--:|--:|--:|"]
+    for name, (flops, moved, share) in rows.items():
+        least = [1e12 * max(flops * d / (machine.peak * share), moved / machine.bandwidth) for d in sizes]
+        lines.append(f"| {name} | {flops} d | {moved or 'of operands'} | " + " | ".join(f"{time:.2f} s" for time in least)
+                     + " |")
+    return "\n".join(lines) + "\n"
 
 
 def main():

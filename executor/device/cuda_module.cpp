@@ -63,7 +63,7 @@ CudaStatus cuda_status() {
   if (loaded.module == nullptr) {
     CudaStatus status;
     status.module_found = loaded.found;
-    status.problem = loaded.problem;
+    status.problem = status.cudnn_problem = loaded.problem;
     return status;
   }
   CudaStatus status = loaded.module->status();

@@ -8,10 +8,12 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/units/count.h"
+#include "executor/device/attention_choice.h"
 #include "executor/device/device.h"
 
 namespace trainyard::executor {
@@ -19,6 +21,7 @@ namespace trainyard::executor {
 struct CudaDeviceOptions {
   int ordinal = 0;                        // of the GPUs that the process sees
   std::function<void()> on_failure = {};  // called once, on any thread, after the first failure of enqueued work
+  std::optional<AttentionChoice> attention = {};  // unset: the environment's (attention_choice.h)
 };
 
 struct Gpu {
@@ -36,6 +39,8 @@ struct CudaStatus {
   int runtime_version = 0;    // that the module was built with
   std::string architectures;  // that it was compiled for, "90a-real"
   std::vector<Gpu> gpus;
+  std::string cudnn;          // the library that was found, "cuDNN 9.19.0"; empty: none
+  std::string cudnn_problem;  // why it can't be a GPU's attention; empty: it can
 };
 
 // Never throws.
@@ -46,7 +51,7 @@ CudaStatus cuda_status();
 std::unique_ptr<Device> make_cuda_device(CudaDeviceOptions options);
 
 // What the module exports, under kCudaModuleEntry.
-constexpr int kCudaModuleVersion = 1;
+constexpr int kCudaModuleVersion = 2;
 constexpr const char* kCudaModuleEntry = "trainyard_cuda_module";
 struct CudaModule {
   int version = kCudaModuleVersion;

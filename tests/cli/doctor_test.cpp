@@ -23,6 +23,11 @@ TEST(Doctor, FindsThisMachineReadyAndSaysSoAsJson) {
        {"processor", "cores", "memory", "disk", "ports", "matrix product", "collective", "gpu", "cuda", "nccl"}) {
     EXPECT_TRUE(names.contains(name)) << name;
   }
+  // Whose attention a GPU would run is a matter of programs with CUDA.
+  EXPECT_EQ(names.contains("attention"), object["gpu"]["built_with_cuda"] == true);
+  if (object["gpu"]["built_with_cuda"] == true) {
+    EXPECT_TRUE(object["gpu"]["cudnn"] != "" || object["gpu"]["cudnn_problem"] != "");
+  }
 }
 
 TEST(Doctor, PrintsPlainTextWhenItIsNoTerminal) {

@@ -12,7 +12,9 @@ namespace {
 std::string hint(cudaError_t status) {
   switch (status) {
     case cudaErrorMemoryAllocation:
-      return "use more ranks, a smaller micro-batch, recomputation or ZeRO";
+      return "use more ranks, a smaller micro-batch, recomputation or ZeRO; with cuDNN's attention, "
+             "TRAINYARD_ATTENTION=own "
+             "takes up to 1 GiB less";
     case cudaErrorInsufficientDriver:
     case cudaErrorNoDevice:
     case cudaErrorSystemDriverMismatch:

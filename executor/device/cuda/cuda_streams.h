@@ -79,6 +79,11 @@ class CudaStreams : public Device, public GpuStreams {
   void launch(Stream stream, const Kernel& kernel) {
     enqueue([&] { executor::launch(at(stream), kernel); });
   }
+  // work(void* native): calls that enqueue on the native stream.
+  template <class Work>
+  void enqueue_native(Stream stream, const Work& work) {
+    enqueue([&] { work(at(stream)); });
+  }
   // Grows by giving the old one back in the stream's order, so that kernels before may still use it; after the first
   // capture by keeping it.
   float* scratch(Stream stream, std::int64_t floats);

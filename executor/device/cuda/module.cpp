@@ -5,9 +5,11 @@
 #include <utility>
 
 #include "core/error.h"
+#include "executor/device/attention_choice.h"
 #include "executor/device/cuda/cuda_check.h"
 #include "executor/device/cuda/cuda_streams.h"
-#include "executor/device/cuda/launched_device.h"
+#include "executor/device/cuda/cudnn_module.h"
+#include "executor/device/cuda/fused_device.h"
 #include "executor/device/cuda_module.h"
 
 namespace trainyard::executor {
@@ -28,9 +30,18 @@ Gpu describe(int ordinal) {
   return gpu;
 }
 
+void find_cudnn(CudaStatus& status) {
+  const OpenedCudnn cudnn = open_cudnn();
+  status.cudnn_problem = cudnn.problem;
+  if (cudnn.module != nullptr) {
+    status.cudnn = cudnn.module->name();
+  }
+}
+
 CudaStatus status() {
   CudaStatus status;
   status.architectures = TRAINYARD_CUDA_ARCHITECTURES;
+  find_cudnn(status);
   try {
     check_cuda(cudaRuntimeGetVersion(&status.runtime_version), "the CUDA runtime");
     check_cuda(cudaDriverGetVersion(&status.driver_version), "the GPU driver");
@@ -48,8 +59,33 @@ CudaStatus status() {
   return status;
 }
 
+// Null: our own kernels.
+std::unique_ptr<FusedAttention> make_fused(AttentionChoice choice, int ordinal) {
+  if (choice == AttentionChoice::kOwn) {
+    return nullptr;
+  }
+  const bool asked = choice == AttentionChoice::kCudnn;
+  try {
+    const OpenedCudnn cudnn = open_cudnn();
+    if (!cudnn.problem.empty()) {
+      throw Error(cudnn.problem, std::string(kAttentionVariable) + "=cudnn",
+                  "`trainyard doctor` says what is there; auto or own runs without");
+    }
+    return cudnn.module->make({.ordinal = ordinal, .tells_refusals = asked});
+  } catch (const Error&) {
+    if (asked) {
+      throw;
+    }
+    return nullptr;
+  }
+}
+
 std::unique_ptr<Device> make_device(CudaDeviceOptions options) {
-  return std::make_unique<LaunchedDevice<CudaStreams>>(std::move(options));
+  const AttentionChoice choice = attention_choice(options.attention);
+  const int ordinal = options.ordinal;
+  auto device = std::make_unique<FusedDevice<CudaStreams>>(std::move(options));
+  device->use(make_fused(choice, ordinal));
+  return device;
 }
 
 constexpr CudaModule kModule{kCudaModuleVersion, status, make_device};

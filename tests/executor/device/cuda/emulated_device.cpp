@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "executor/device/cuda/launched_device.h"
+#include "executor/device/cuda/fused_device.h"
 #include "executor/device/host_memory.h"
 
 namespace trainyard::executor {
@@ -72,6 +72,10 @@ class EmulatedStreams : public Device {
     Emulator* emulator = emulators_[static_cast<std::size_t>(stream)].get();
     cpu_->host_function(stream, [emulator, kernel] { emulator->run(kernel); });
   }
+  template <class Work>
+  void enqueue_native(Stream stream, const Work& work) {
+    cpu_->host_function(stream, [work] { work(nullptr); });
+  }
   float* scratch(Stream, std::int64_t floats) {  // a new one each time: what is enqueued keeps its own
     return static_cast<float*>(scratch_.allocate(ByteCount(floats * static_cast<std::int64_t>(sizeof(float)))));
   }
@@ -113,8 +117,11 @@ class EmulatedStreams : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> make_emulated_device(CpuDeviceOptions options, ThreadOrder order) {
-  return std::make_unique<LaunchedDevice<EmulatedStreams>>(std::move(options), order);
+std::unique_ptr<Device> make_emulated_device(CpuDeviceOptions options, ThreadOrder order,
+                                             std::unique_ptr<FusedAttention> fused) {
+  auto device = std::make_unique<FusedDevice<EmulatedStreams>>(std::move(options), order);
+  device->use(std::move(fused));
+  return device;
 }
 
 }  // namespace trainyard::executor

@@ -5,10 +5,13 @@
 #include <memory>
 
 #include "executor/device/cpu_device.h"
+#include "executor/device/cuda/fused_attention.h"
 #include "tests/executor/device/cuda/emulated_block.h"
 
 namespace trainyard::executor {
 
-std::unique_ptr<Device> make_emulated_device(CpuDeviceOptions options, ThreadOrder order = ThreadOrder::kAscending);
+// fused: null as where cuDNN is missing. Its passes get a null stream, on the emulated stream's thread.
+std::unique_ptr<Device> make_emulated_device(CpuDeviceOptions options, ThreadOrder order = ThreadOrder::kAscending,
+                                             std::unique_ptr<FusedAttention> fused = nullptr);
 
 }  // namespace trainyard::executor
