@@ -21,9 +21,10 @@ namespace {
 class LayoutChecker {
  public:
   LayoutChecker(const Topology& topology, const simulator::SearchRequest& request, const Training& training,
-                simulator::FlowGroupOptions flows)
+                const simulator::InputFeed& feed, simulator::FlowGroupOptions flows)
       : topology_(topology),
         request_(request),
+        feed_(feed),
         groups_(topology.cluster, request.space.ranks, simulator::shipped_collective_models(), flows) {
     planned_.model = request.space.workload.model;
     planned_.training = training;
@@ -40,7 +41,7 @@ class LayoutChecker {
       if (const Infeasible* infeasible = std::get_if<Infeasible>(&outcome)) {
         result.why_not = infeasible->detail;
       } else {
-        result.simulated = std::get<simulator::StepSpread>(outcome);
+        result.simulated = simulator::fed(std::get<simulator::StepSpread>(outcome), feed_, result.layout);
       }
     } catch (const Error& error) {  // a layout that programs don't express yet
       result.why_not = error.what();
@@ -50,6 +51,7 @@ class LayoutChecker {
  private:
   const Topology& topology_;
   const simulator::SearchRequest& request_;
+  const simulator::InputFeed& feed_;
   simulator::FlowGroupCost groups_;
   simulator::PlannerRequest planned_;
 };
@@ -65,7 +67,7 @@ GraphCheck* to_show(const PlanOptions& options, std::vector<GraphCheck>& checks)
 }  // namespace
 
 std::vector<GraphCheck> check_on_graph(const PlanOptions& options, const simulator::SearchRequest& request,
-                                       const simulator::SearchResult& result,
+                                       const simulator::SearchResult& result, const simulator::InputFeed& feed,
                                        const std::function<void(const std::string&)>& show) {
   if (!names_topology(options.machine.cluster)) {
     throw Error("has no graph to simulate on", "--cluster " + options.machine.cluster,
@@ -74,7 +76,7 @@ std::vector<GraphCheck> check_on_graph(const PlanOptions& options, const simulat
   TopologyOption usual;
   usual.accelerator = options.accelerator;
   const Topology topology = open_topology(options.machine.cluster, usual);
-  const LayoutChecker checker(topology, request, training_from(options.training),
+  const LayoutChecker checker(topology, request, training_from(options.training), feed,
                               flow_options(topology.cluster, usual));
   std::vector<GraphCheck> checks;
   const std::size_t most = std::min(kTriedForEach * options.simulated, result.best.size());

@@ -12,6 +12,7 @@
 #include "cli/session.h"
 #include "simulator/planner/layout_search.h"
 #include "simulator/simulate_cluster.h"
+#include "simulator/step/input_feed.h"
 
 namespace trainyard::cli {
 
@@ -27,10 +28,10 @@ struct GraphCheck {
 constexpr std::size_t kTriedForEach = 4;
 
 // From the best down, until options.simulated are simulated: each on one hash seed, the one to show (--pick, else the
-// fastest) on the usual number. Throws Error where --cluster isn't a fabric. `show` is
-// told how far it is.
+// fastest) on the usual number. Steps wait for data as the search's do. Throws Error where --cluster isn't a fabric.
+// `show` is told how far it is.
 std::vector<GraphCheck> check_on_graph(const PlanOptions& options, const simulator::SearchRequest& request,
-                                       const simulator::SearchResult& result,
+                                       const simulator::SearchResult& result, const simulator::InputFeed& feed,
                                        const std::function<void(const std::string&)>& show);
 
 // The fastest of those simulated; none where none is.

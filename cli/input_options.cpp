@@ -43,8 +43,9 @@ void add_input_options(CLI::App& verb, InputOptions& options, const std::string&
                   "What a sequence's data takes to read, such as \"12 MB\" of images (default: 4 B a token)")
       ->type_name("SIZE")
       ->group(group);
-  verb.add_option("--storage-rate", options.storage_rate,
-                  "What storage gives and takes of all nodes together (default: 100 GB/s, llama3-h100's)")
+  verb.add_option(
+          "--storage-rate", options.storage_rate,
+          "What storage gives and takes of all nodes together (default: the graph's, else 100 GB/s, llama3-h100's)")
       ->type_name("RATE")
       ->group(group);
   verb.add_option("--node-rate", options.node_rate,
@@ -55,8 +56,9 @@ void add_input_options(CLI::App& verb, InputOptions& options, const std::string&
 
 simulator::InputFeed input_feed(const InputOptions& options, const FedJob& job) {
   const simulator::PublishedStorage storage = simulator::open_failure_profile(kUsualStorage).storage;
+  const bool asked = !options.first_flag().empty();
   const simulator::FrontEnd graph =
-      names_topology(job.cluster) ? simulator::front_end(open_cluster(job.cluster)) : simulator::FrontEnd();
+      asked && names_topology(job.cluster) ? simulator::front_end(open_cluster(job.cluster)) : simulator::FrontEnd();
   const auto or_usual = [](BytesPerSecond found, BytesPerSecond usual) {
     return found > BytesPerSecond() ? found : usual;
   };
@@ -64,12 +66,13 @@ simulator::InputFeed input_feed(const InputOptions& options, const FedJob& job) 
   feed.sample = given_or(options.sample_bytes, "--sample-bytes",
                          static_cast<double>(job.training.sequence) * simulator::kBytesOfToken);
   feed.node = given_or(options.node_rate, "--node-rate", or_usual(graph.node, storage.node.value));
-  feed.storage = given_or(options.storage_rate, "--storage-rate", storage.read.value);
+  feed.storage = given_or(options.storage_rate, "--storage-rate", or_usual(graph.storage, storage.read.value));
   feed.ranks_per_node = std::max<std::int64_t>(1, job.fabric.ranks_per_node.value);
   if (job.checkpoint_every) {
     const Bytes state = simulator::checkpoint_size(job.model, job.layout, job.training.optimizer).state;
     const double nodes = static_cast<double>(std::max<std::int64_t>(1, job.ranks / feed.ranks_per_node));
-    const BytesPerSecond taken = given_or(options.storage_rate, "--storage-rate", storage.write.value);
+    const BytesPerSecond taken =
+        given_or(options.storage_rate, "--storage-rate", or_usual(graph.storage, storage.write.value));
     feed.write = max(state / taken, state / nodes / feed.node);
     feed.steps_between_writes = *job.checkpoint_every;
   }

@@ -38,8 +38,8 @@ struct FedJob {
   std::optional<std::int64_t> checkpoint_every;
 };
 
-// Unsaid rates are those of the graph, else of the usual failure profile's storage. Throws Error for what makes no
-// sense.
+// Unsaid rates are those of the graph, where a flag is given (text alone never waits, and a graph takes its time to
+// read), else of the usual failure profile's storage. Throws Error for what makes no sense.
 simulator::InputFeed input_feed(const InputOptions& options, const FedJob& job);
 
 }  // namespace trainyard::cli

@@ -240,8 +240,8 @@ Seconds step_of(const simulator::RankedLayout& picked, std::size_t place, const 
 int plan_on_cluster(const Session& session, const PlanOptions& options, const DeviceProfile& profile) {
   const AnalyticProfile& analytic = *profile.analytic();
   const StackedMachine stacked = open_stacked_machine(analytic.accelerator, analytic.fabric, options.software);
-  print_anchors(stacked);
   const simulator::SearchRequest request = cluster_request(options, stacked.machine);
+  print_anchors(stacked, request.space.workload.model.experts.has_value());
   check_machine(options, request, profile.analytic()->fabric);
   const Training training = training_from(options.training);
   const simulator::InputFeed feed = input_feed(options.input, {.model = request.space.workload.model,
@@ -275,7 +275,8 @@ int plan_on_cluster(const Session& session, const PlanOptions& options, const De
     rank_by_goodput(plan, profile);
   }
   if (options.simulated > 0) {
-    plan.checks = check_on_graph(options, request, plan.result, [&](const std::string& text) { answer->show(text); });
+    plan.checks =
+        check_on_graph(options, request, plan.result, feed, [&](const std::string& text) { answer->show(text); });
   }
   if (options.simulated == 0) {
     answer->show("memory of the best as a program");
@@ -288,6 +289,7 @@ int plan_on_cluster(const Session& session, const PlanOptions& options, const De
     plan.explained = explain(options, request, pricers);
   }
   answer->commit([&] {
+    save_stack(options.software, request.machine.stack);
     if (!options.output.empty()) {
       write_picked(options, request, profile, picked, step_of(picked, plan.picked, plan.checks),
                    plan.goodput.empty() ? nullptr : &plan.goodput[plan.picked]);

@@ -179,6 +179,7 @@ int print_sweep(const Study& study) {
       scaling_sweep(study.request, study.options.sweep,
                     study.options.strong ? simulator::Scaling::kStrong : simulator::Scaling::kWeak, study.pricers);
   answer->commit([&] {
+    save_stack(study.options.software, study.request.machine.stack);
     if (!study.options.svg.empty()) {
       write_chart(study, points);
     }
@@ -206,6 +207,7 @@ int print_maximum(const Study& study) {
   if (what == simulator::Maximized::kBatch) {
     curve = recompute_curve(study.request, maximum->value, study.pricers);
   }
+  answer->commit([&] { save_stack(study.options.software, study.request.machine.stack); });
   answer.reset();
   if (study.session.json) {
     ordered_json object = {

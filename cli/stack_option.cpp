@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -117,22 +118,26 @@ StackedMachine open_stacked_machine(const Accelerator& accelerator, const Fabric
     stacked.machine.stack = std::move(anchored.profile);
     stacked.anchors = std::move(anchored.runs);
   }
-  if (!option.save.empty()) {
-    if (runs.empty()) {
-      throw Error("nothing to write: no run of your own was given", "--save-stack", "add --anchor RUN");
-    }
-    write_file(option.save, stack_profile_text(stacked.machine.stack));
+  if (!option.save.empty() && runs.empty()) {
+    throw Error("nothing to write: no run of your own was given", "--save-stack", "add --anchor RUN");
   }
   return stacked;
 }
 
-void print_anchors(const StackedMachine& stacked) {
+void save_stack(const StackOption& option, const StackProfile& profile) {
+  if (!option.save.empty()) {
+    write_file(option.save, stack_profile_text(profile));
+  }
+}
+
+void print_anchors(const StackedMachine& stacked, bool experts) {
   for (const simulator::AnchorEffect& run : stacked.anchors) {
     fmt::print(stderr, "note: anchored on {}: {} a step measured, {} predicted before, {} now\n", run.name,
                format_quantity(run.measured), format_quantity(run.before), format_quantity(run.after));
   }
   if (!stacked.anchors.empty()) {
-    const double band = stacked.machine.stack.band;
+    const StackProfile& stack = stacked.machine.stack;
+    const double band = experts ? std::max(stack.band, stack.band_experts) : stack.band;
     fmt::print(stderr, "note: runs of the same software are expected within {:.0f} % (4 of 5)\n",
                100.0 * (std::exp(band) - 1.0));
   }

@@ -37,15 +37,19 @@ void add_anchor_options(CLI::App& verb, StackOption& option, const std::string& 
 // Throws Error for a name that isn't known, and for a file that is no profile.
 StackProfile open_stack(const Accelerator& accelerator, const std::string& word);
 
-// The machine with its stack, and what anchors made of it; writes it where the option says.
+// The machine with its stack, and what anchors made of it. Throws Error for --save-stack without --anchor.
 struct StackedMachine {
   simulator::Machine machine;
   std::vector<simulator::AnchorEffect> anchors;
 };
 StackedMachine open_stacked_machine(const Accelerator& accelerator, const Fabric& fabric, const StackOption& option);
 
-// A line on standard error for each anchor: measured, predicted before and after.
-void print_anchors(const StackedMachine& stacked);
+// Writes the profile where --save-stack says: with the answer, so that a stopped one leaves no file.
+void save_stack(const StackOption& option, const StackProfile& profile);
+
+// A line on standard error for each anchor: measured, predicted before and after; and how near other runs are expected,
+// of models with experts or without.
+void print_anchors(const StackedMachine& stacked, bool experts);
 nlohmann::ordered_json to_json(const std::vector<simulator::AnchorEffect>& anchors);
 
 }  // namespace trainyard::cli

@@ -63,6 +63,7 @@ void open_up(ClusterSimulation& result, const Plan& plan, const Machine& machine
 struct Timed {
   Nanoseconds duration = 0;
   const GroupCost* groups = nullptr;
+  OutlineCosts costs;
 };
 
 // By seed, from the fastest.
@@ -72,7 +73,9 @@ TimedSeeds time_seeds(const ProgramOutline& program, OutlineExecution& execution
                       const Machine& machine, const std::vector<const GroupCost*>& seeds) {
   TimedSeeds timed;
   for (const GroupCost* groups : seeds) {
-    timed.push_back({execution.run(price_under_stack(program, plan, machine, *groups)), groups});
+    OutlineCosts costs = price_under_stack(program, plan, machine, *groups);
+    const Nanoseconds duration = execution.run(costs);
+    timed.push_back({duration, groups, std::move(costs)});
   }
   std::stable_sort(timed.begin(), timed.end(), [](const Timed& a, const Timed& b) { return a.duration < b.duration; });
   return timed;
@@ -88,10 +91,8 @@ StepSpread spread_of(const TimedSeeds& timed) {
 
 // Times, memory and waterfall of the step on one seed. The trace has no slices and its program no instructions.
 void show_outline(ClusterSimulation& result, const ProgramOutline& program, OutlineExecution& execution,
-                  const Plan& plan, const Machine& machine, const GroupCost& groups, const KernelCost& kernels,
-                  FlopsPerSecond peak) {
+                  const Plan& plan, const OutlineCosts& costs, const KernelCost& kernels, FlopsPerSecond peak) {
   Simulation& simulation = result.simulation;
-  const OutlineCosts costs = price_under_stack(program, plan, machine, groups);
   OutlineTimes times;
   simulation.step.duration = execution.run(costs, &times);
   for (std::size_t r = 0; r < program.roles.size(); ++r) {
@@ -123,7 +124,7 @@ std::variant<ClusterSimulation, Infeasible> simulate_on_each(const Plan& plan, c
   }
   OutlineExecution execution(program);
   const TimedSeeds timed = time_seeds(program, execution, plan, machine, seeds);
-  const GroupCost& shown = *timed[(timed.size() - 1) / 2].groups;
+  const Timed& shown = timed[(timed.size() - 1) / 2];
   ClusterSimulation result;
   result.spread = spread_of(timed);
   Simulation& simulation = result.simulation;
@@ -131,9 +132,9 @@ std::variant<ClusterSimulation, Infeasible> simulate_on_each(const Plan& plan, c
   const MachineRates rates = machine_rates(machine, plan.layout.compute_type);
   const StackKernels kernels(rates, plan.model, plan.layout);
   if (detail == TraceDetail::kSlices) {
-    show_program(result, plan, machine, shown, kernels, rates.peak);
+    show_program(result, plan, machine, *shown.groups, kernels, rates.peak);
   } else {
-    show_outline(result, program, execution, plan, machine, shown, kernels, rates.peak);
+    show_outline(result, program, execution, plan, shown.costs, kernels, rates.peak);
   }
   simulation.estimate.layout = plan.layout;
   simulation.estimate.method = EstimateMethod::kInstructions;
@@ -191,6 +192,14 @@ std::variant<ClusterSimulation, Infeasible> simulate_on_curves(const Plan& plan,
   return simulate_on_each(plan, machine, {&groups}, detail);
 }
 
+StepSpread fed(const StepSpread& spread, const InputFeed& feed, const Layout& layout) {
+  StepSpread all = spread;
+  for (Seconds* time : {&all.median, &all.low, &all.high}) {
+    *time += input_stall(feed, layout, *time);
+  }
+  return all;
+}
+
 void wait_for_input(ClusterSimulation& result, const InputFeed& feed) {
   Estimate& estimate = result.simulation.estimate;
   const Layout& layout = estimate.layout;
@@ -201,7 +210,8 @@ void wait_for_input(ClusterSimulation& result, const InputFeed& feed) {
   }
   result.waterfall.losses[static_cast<std::size_t>(StepLoss::kInput)] += stall;
   estimate.step_time += stall;
-  for (Seconds* time : {&result.spread.median, &result.spread.low, &result.spread.high, &result.low, &result.high}) {
+  result.spread = fed(result.spread, feed, layout);
+  for (Seconds* time : {&result.low, &result.high}) {
     *time += input_stall(feed, layout, *time);
   }
   const double slower = before / estimate.step_time;

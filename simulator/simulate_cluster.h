@@ -58,6 +58,9 @@ std::variant<ClusterSimulation, Infeasible> simulate_on_curves(const Plan& plan,
                                                                const GroupCost& groups,
                                                                TraceDetail detail = TraceDetail::kNone);
 
+// With what steps of these times wait for data on average.
+StepSpread fed(const StepSpread& spread, const InputFeed& feed, const Layout& layout);
+
 // Adds what the step waits for data on average: to its time, interval and waterfall, as the loss "input". A trace shows
 // the step without it; a note says so.
 void wait_for_input(ClusterSimulation& result, const InputFeed& feed);

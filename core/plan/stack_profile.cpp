@@ -68,6 +68,7 @@ StackProfile parse_stack_profile(const std::string& text, const std::string& whe
   profile.band_anchored = reader.number("band_anchored", 0.0, 2.0);
   profile.band_experts = reader.number("band_experts", 0.0, 2.0);
   profile.scale = reader.optional_number("scale", 0.1, 10.0).value_or(1.0);
+  profile.anchored = reader.optional_boolean("anchored").value_or(false);
   profile.sources = reader.texts("sources");
   profile.groups = reader.texts("groups");
   profile.provenance = reader.text("provenance");
@@ -100,6 +101,9 @@ std::string stack_profile_text(const StackProfile& profile) {
   root["band_experts"] = rounded(profile.band_experts);
   if (profile.scale != 1.0) {
     root["scale"] = profile.scale;
+  }
+  if (profile.anchored) {
+    root["anchored"] = true;
   }
   root["sources"] = profile.sources;
   root["groups"] = profile.groups;

@@ -264,8 +264,8 @@ std::optional<BufferId> LayerGenerator::backward_scores(const Place& place, Buff
   const auto size = static_cast<int>(s.context_size);
   const std::int64_t block = s.tokens * sizes.key_value_width();
   const auto backward = [&](SegmentId segment, BufferId keys, BufferId gradient) {
-    stage_.compute(InstructionKind::kBackwardInput, segment, place,
-                   {attention_grad, kept.qkv, kept.attention, kept.log_sum_exp, keys}, {qkv_grad, gradient});
+    return stage_.compute(InstructionKind::kBackwardInput, segment, place,
+                          {attention_grad, kept.qkv, kept.attention, kept.log_sum_exp, keys}, {qkv_grad, gradient});
   };
   const auto collective = [&](InstructionKind kind, CommunicationKind what, BufferId from, BufferId to,
                               std::int64_t elements) {
@@ -297,11 +297,18 @@ std::optional<BufferId> LayerGenerator::backward_scores(const Place& place, Buff
   }
   BufferId keys = kept.last_block.value();
   std::optional<BufferId> arrived;  // gradient of the block at hand, of the ranks that had it before
+  std::optional<BufferId> leaving;  // its part of this rank: not written over while it is on its way
+  const auto work_beside = [&](InstructionId next) {
+    if (leaving) {
+      stage_.build.hold(*leaving, next);
+    }
+  };
   for (int hop = 1; hop < size; ++hop) {
     const BufferId now = keys;
     keys = hop + 1 < size ? pass_block(place, {now}, BufferContent::kKeyValue, block) : kept.qkv;
     const BufferId part = stage_.activation(BufferContent::kKeyValueGrad, block, flow);
-    backward(*segments.other_scores, now, part);
+    work_beside(backward(*segments.other_scores, now, part));
+    leaving = part;
     std::vector<BufferId> sum{part};
     if (arrived) {
       sum.push_back(*arrived);
@@ -309,7 +316,7 @@ std::optional<BufferId> LayerGenerator::backward_scores(const Place& place, Buff
     arrived = pass_block(place, std::move(sum), BufferContent::kKeyValueGrad, block);
   }
   const BufferId own = stage_.activation(BufferContent::kKeyValueGrad, block, flow);
-  backward(*segments.own_scores, kept.qkv, own);
+  work_beside(backward(*segments.own_scores, kept.qkv, own));
   return arrived;
 }
 

@@ -27,12 +27,6 @@ struct ChunkStash {
   std::optional<BufferId> sent;
 };
 
-// Whether the schedule runs weight gradients in slots of their own.
-bool weights_apart(ScheduleKind kind) {
-  return kind == ScheduleKind::kZeroBubbleH1 || kind == ScheduleKind::kZeroBubbleH2 ||
-         kind == ScheduleKind::kZeroBubbleV || kind == ScheduleKind::kDualPipe;
-}
-
 class StageGenerator {
  public:
   StageGenerator(const Plan& plan, RoleKey key, const std::vector<Slot>& slots, bool sampled, SegmentTable& table,

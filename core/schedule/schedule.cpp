@@ -107,6 +107,11 @@ void require_two_chunks(ScheduleKind kind, int stages, int chunks, int microbatc
 
 }  // namespace
 
+bool weights_apart(ScheduleKind kind) {
+  return kind == ScheduleKind::kZeroBubbleH1 || kind == ScheduleKind::kZeroBubbleH2 ||
+         kind == ScheduleKind::kZeroBubbleV || kind == ScheduleKind::kDualPipe;
+}
+
 std::vector<Slot> stage_schedule(ScheduleKind kind, int stages, int stage, int chunks, int microbatches) {
   check(stages >= 1 && stage >= 0 && stage < stages, "stage of the pipeline");
   check(chunks >= 1 && microbatches >= 1, "a stage has chunks and micro-batches");

@@ -16,7 +16,7 @@
 //   DualPipe  micro-batches enter from both ends, half each; a stage holds the parameters of its own chunk and of its
 //          mirror's. Bubble (p/2 - 1) (t_fb + t_b' - 3 t_w), t_b' = t_b + t_w, t_fb = t_f + t_b' where a forward
 //          and a backward don't hide each other; p + 1 in flight (DeepSeek-V3, 2024, section 3.2.1).
-// In the last four a weight gradient may run later than its input gradient.
+// In the last four a weight gradient may run later than its input gradient: weights_apart().
 #pragma once
 
 #include <cstdint>
@@ -35,6 +35,9 @@ struct Slot {
   int chunk = 0;  // on this stage: 0 .. chunks_per_stage - 1
   friend bool operator==(const Slot&, const Slot&) = default;
 };
+
+// Whether weight gradients have slots of their own.
+bool weights_apart(ScheduleKind kind);
 
 // In the first three, a micro-batch's BackwardInput slot is followed at once by its BackwardWeight slot.
 // Throws Error for kInterleaved with microbatches % stages != 0 or chunks == 1; for kZeroBubbleV and kDualPipe with

@@ -120,7 +120,7 @@ std::vector<VertexId> ordered_by_leaf(CollectiveFabric& fabric, std::vector<Vert
       continue;
     }
     Key key{0, 0, domain};
-    const std::vector<VertexId> nics = fabric.routes().nics(gpu);
+    const std::vector<VertexId>& nics = fabric.routes().nics(gpu);
     for (const Hop& hop : nics.empty() ? std::span<const Hop>() : fabric.graph().out(nics.front())) {
       if (is_fabric_switch(cluster.vertex(hop.to).kind)) {
         key = {cluster.vertex(hop.to).pod.value_or(0), hop.to.value(), domain};

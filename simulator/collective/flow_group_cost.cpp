@@ -111,14 +111,21 @@ std::vector<std::vector<VertexId>> FlowGroupCost::members_of(CollectiveOp op, co
 const std::vector<GroupLayout>& FlowGroupCost::layouts_of(CollectiveOp op, const GroupShape& group) const {
   const CollectiveOp alike = op == CollectiveOp::kAllToAll ? op : CollectiveOp::kAllReduce;
   const Key key = key_of(alike, group);
-  if (laid_out_ != key) {
-    layouts_.clear();
-    for (const std::vector<VertexId>& members : members_of(op, group)) {
-      layouts_.push_back(fabric_.layout(members));
-    }
-    laid_out_ = key;
+  const auto kept =
+      std::find_if(layouts_.begin(), layouts_.end(), [&](const auto& entry) { return entry.first == key; });
+  if (kept != layouts_.end()) {
+    layouts_.splice(layouts_.begin(), layouts_, kept);
+    return layouts_.front().second;
   }
-  return layouts_;
+  std::vector<GroupLayout> made;
+  for (const std::vector<VertexId>& members : members_of(op, group)) {
+    made.push_back(fabric_.layout(members));
+  }
+  if (layouts_.size() == kLayoutsKept) {
+    layouts_.pop_back();
+  }
+  layouts_.emplace_front(key, std::move(made));
+  return layouts_.front().second;
 }
 
 FlowGroupCost::Entry& FlowGroupCost::entry_of(CollectiveOp op, const GroupShape& group) const {

@@ -10,19 +10,20 @@
 //   latency   where eight times the wire time of links of one's own would hide behind the latency, nothing is solved
 //   seeds     as many as are asked for
 //
-// Where the groups lie on the cluster is worked out when it is needed and kept for the last group shape only: of
-// 16,384 ranks it takes 10 MB a shape.
+// Where the groups lie on the cluster is worked out when it is needed and kept for the last group shapes: of 16,384
+// ranks it takes 10 MB a shape.
 //
 // Groups beyond kMostFlows flows: the first ones stand for all; a note says so. Safe to share between threads, which
 // take turns.
 #pragma once
 
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/cluster/cluster.h"
@@ -45,6 +46,7 @@ FlowGroupOptions usual_flow_options(const Cluster& cluster);
 class FlowGroupCost final : public GroupCost {
  public:
   static constexpr std::int64_t kMostFlows = 400'000;
+  static constexpr std::size_t kLayoutsKept = 6;  // a layer's axes, each asked for in turn
 
   // The cluster must outlive it. Throws Error for more ranks than GPUs.
   FlowGroupCost(const Cluster& cluster, std::int64_t ranks, CollectiveModels models, FlowGroupOptions options);
@@ -96,8 +98,7 @@ class FlowGroupCost final : public GroupCost {
   mutable std::mutex mutex_;
   mutable CollectiveFabric fabric_;
   mutable std::map<Key, Entry> entries_;
-  mutable std::optional<Key> laid_out_;  // what layouts_ are of, without the operation
-  mutable std::vector<GroupLayout> layouts_;
+  mutable std::list<std::pair<Key, std::vector<GroupLayout>>> layouts_;  // the last asked for first
   mutable std::vector<std::string> notes_;
 };
 

@@ -5,16 +5,16 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/program/storage_type.h"
 #include "simulator/throughput/attention_time.h"
 #include "simulator/throughput/elementwise_time.h"
 #include "simulator/throughput/gemm_time.h"
+#include "simulator/throughput/update_time.h"
 
 namespace trainyard::simulator {
 
 namespace {
 
-constexpr double kUpdateBytes = 34.0;
-constexpr double kNormBytes = 8.0;
 constexpr double kVocabularyUnit = 128.0;
 constexpr double kEmbeddingBytes = 4.0;  // a row read and written, in 16 bits
 
@@ -37,17 +37,18 @@ Seconds StackKernels::gemm(const Gemm& gemm) const {
     return Seconds();
   }
   GemmShape shape{real(gemm.m), real(gemm.n), real(gemm.k)};
-  bool head = false;
   for (double* size : {&shape.m, &shape.n, &shape.k}) {
     if (is_vocabulary(*size)) {
       *size = padded_;
-      head = true;
     }
   }
-  const GemmRate& rate = head ? rates_.wide : rates_.linear;
+  const bool narrow = wide_type(gemm.type) != gemm.type;
+  const GemmRate& rate = narrow ? rates_.linear : rates_.wide;
   Seconds time = gemm.batch > 1 ? grouped_gemm_time(shape, real(gemm.batch), rate) : gemm_time(shape, rate);
   if (gemm.transpose == Transpose::kTN) {
     time += from_si<Bytes>(2.0 * gradient_bytes_ * real(gemm.batch) * shape.m * shape.n) / rates_.memory;
+  } else if (narrow) {
+    time += from_si<Bytes>(rates_.cast_bytes * real(gemm.batch) * shape.m * shape.k) / rates_.memory;
   }
   return time;
 }

@@ -1,12 +1,13 @@
 // StackKernels: a program's operations under a stack profile, by the functions that the closed form of a step uses.
 //
-//   Gemm         gemm_time, grouped_gemm_time for several at once; a weight gradient is added to earlier micro-batches'
-//                in the head the vocabulary is padded, and 16 bits wide (layer_time.h)
+//   Gemm         gemm_time, grouped_gemm_time for several at once, by its type: narrower than 16 bits in layers alone,
+//                where forward and input gradient cast the left side; a weight gradient is added to earlier
+//                micro-batches'; the head's vocabulary is padded (layer_time.h)
 //   Attention    attention_forward_time, attention_backward_time, on the keys that the mask leaves
 //   Elementwise  elementwise_bytes by kernel: norms half of a layer's residual traffic each, activations, positions
-//   (with
-//                queries, keys and values moved), loss by logit, tokens of experts by the stack's bytes; backward twice
-//   Update       34 bytes a parameter, 8 a gradient (update_time.h)
+//                (with queries, keys and values moved), loss by logit, tokens of experts by the stack's bytes; backward
+//                twice
+//   Update       kUpdateBytes a parameter, kNormBytes a gradient (update_time.h)
 // Source: simulator/throughput.
 #pragma once
 

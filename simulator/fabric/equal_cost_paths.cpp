@@ -334,6 +334,9 @@ std::span<const NextHop> EqualCostPaths::next_hops(VertexId at, VertexId destina
     // An endpoint's own links: those to the switches that are nearest.
     std::int32_t best = kUnreachable;
     const std::span<const NextHop> links = links_of(at);
+    if (links.size() == 1) {  // most NICs
+      return distance(links.front().to, wanted) == kUnreachable ? std::span<const NextHop>() : links;
+    }
     for (const NextHop& hop : links) {
       best = std::min<std::int32_t>(best, distance(hop.to, wanted));
     }

@@ -77,7 +77,15 @@ Routes::Hosts Routes::by_host(const ClusterGraph& graph, VertexKind kind, const 
   return hosts;
 }
 
-std::vector<VertexId> Routes::nics(VertexId device) {
+const std::vector<VertexId>& Routes::nics(VertexId device) {
+  const auto [entry, fresh] = nics_.try_emplace(device.value());
+  if (fresh) {
+    entry->second = find_nics(device);
+  }
+  return entry->second;
+}
+
+std::vector<VertexId> Routes::find_nics(VertexId device) {
   if (network_paths_.touches(device)) {
     return {device};
   }

@@ -21,6 +21,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/cluster/cluster.h"
@@ -57,8 +58,8 @@ class Routes {
   FlowSet route(std::span<const Flow> flows, const RoutingPolicy& policy);
 
   // NICs of a device's host on this network, nearest first. Among equally near ones the host's GPUs take turns.
-  // A device that is cabled to the network itself is its own only NIC. Empty where there is none.
-  std::vector<VertexId> nics(VertexId device);
+  // A device that is cabled to the network itself is its own only NIC. Empty where there is none. Kept.
+  const std::vector<VertexId>& nics(VertexId device);
 
   std::optional<VertexId> nearest_nic(VertexId device);  // the first of nics(); kept
   std::optional<VertexId> nearest_cpu(VertexId device);  // of its host
@@ -84,6 +85,7 @@ class Routes {
       return {devices.data() + first[host], devices.data() + first[host + 1]};
     }
   };
+  std::vector<VertexId> find_nics(VertexId device);
   std::optional<VertexId> find_nearest_nic(VertexId device);
   template <class Wanted>
   Hosts by_host(const ClusterGraph& graph, VertexKind kind, const Wanted& wanted) const;
@@ -95,8 +97,9 @@ class Routes {
   EqualCostPaths host_paths_;
   Hosts host_nics_;
   Hosts host_cpus_;
-  std::vector<std::int32_t> gpu_position_;  // by vertex: among the GPUs of its host
-  std::vector<VertexId> nearest_nic_;       // by vertex, as far as asked; itself where not
+  std::vector<std::int32_t> gpu_position_;                        // by vertex: among the GPUs of its host
+  std::vector<VertexId> nearest_nic_;                             // by vertex, as far as asked; itself where not
+  std::unordered_map<std::int64_t, std::vector<VertexId>> nics_;  // by device, as far as asked
   std::vector<Seconds> arc_latency_;
   HostWays host_ways_;
   Spreader spreader_;

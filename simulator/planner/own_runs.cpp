@@ -16,7 +16,7 @@ namespace trainyard::simulator {
 
 namespace {
 
-constexpr double kFarthest = 10.0;
+constexpr double kFarthest = 7.0;  // e^2 is the widest interval that a profile may have
 
 double& constant(StackProfile& profile, StackConstant which) {
   return profile.constants.at(static_cast<std::size_t>(which));
@@ -91,17 +91,21 @@ AnchoredStack anchored_on(const StackProfile& profile, const std::vector<OwnRun>
     run.after = from_si<Seconds>(pricers[i].step_s(anchored.profile));
     squares += std::pow(std::log(run.measured / run.after), 2.0);
   }
-  anchored.profile.name = profile.name + ", anchored";
+  anchored.profile.name = profile.anchored ? profile.name : profile.name + ", anchored";
+  anchored.profile.anchored = true;
   // A run that stays far off says that the others may.
   anchored.profile.band = std::max(profile.band_anchored, std::sqrt(squares / static_cast<double>(runs.size())));
-  anchored.profile.band_experts = 0.5 * profile.band_experts;  // as ChosenStack::band has it
+  anchored.profile.band_experts = (profile.anchored ? 1.0 : 0.5) * profile.band_experts;  // as ChosenStack::band has it
   return anchored;
 }
 
 StackProfile with_scale_folded(const StackProfile& profile) {
   StackProfile folded = profile;
-  for (const StackConstant rate : {StackConstant::kGemm, StackConstant::kAttention, StackConstant::kMemory}) {
+  for (const StackConstant rate : {StackConstant::kGemm, StackConstant::kMemory}) {
     constant(folded, rate) /= profile.scale;
+  }
+  if (profile.attention != AttentionKernel::kUnfused) {  // whose rates are factors on the two above
+    constant(folded, StackConstant::kAttention) /= profile.scale;
   }
   for (const StackConstant time :
        {StackConstant::kGemmOverhead, StackConstant::kHost, StackConstant::kCommunication, StackConstant::kSkew}) {

@@ -38,8 +38,8 @@ struct AnchoredStack {
 };
 
 // The profile after the runs. Its scale is folded into its constants (with_scale_folded), its bands are those of a
-// stack that one run has set: the interval narrows, unless the runs stay farther off. Throws Error for a run that takes
-// less than a tenth or more than ten times what the profile predicts: not the run it is said to be.
+// stack that one run has set: the interval narrows, once, unless the runs stay farther off. Throws Error for a run that
+// takes less than a seventh or more than seven times what the profile predicts: not the run it is said to be.
 AnchoredStack anchored_on(const StackProfile& profile, const std::vector<OwnRun>& runs);
 
 // The same step times with a scale of 1: rates divided, times and factors on them multiplied by it, so that also

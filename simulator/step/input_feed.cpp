@@ -1,14 +1,19 @@
 #include "simulator/step/input_feed.h"
 
 #include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
 
 namespace trainyard::simulator {
 
 Seconds input_time(const InputFeed& feed, const Layout& layout) {
+  check(feed.node > BytesPerSecond() && feed.storage > BytesPerSecond(), "data comes at some rate");
   const auto sequences = static_cast<double>(layout.micro_batch * layout.accumulation);
-  const std::int64_t replica = std::max<std::int64_t>(1, std::int64_t{layout.tensor} * layout.context);
-  const std::int64_t replicas = std::clamp<std::int64_t>(feed.ranks_per_node / replica, 1, layout.data);
-  const double readers = layout.pipeline > 1 ? 2.0 : 1.0;
+  const std::int64_t stage = std::max<std::int64_t>(1, std::int64_t{layout.tensor} * layout.context);
+  const std::int64_t replicas = std::clamp<std::int64_t>(feed.ranks_per_node / stage, 1, layout.data);
+  const std::int64_t nodes = (stage + feed.ranks_per_node - 1) / feed.ranks_per_node;
+  const double readers = (layout.pipeline > 1 ? 2.0 : 1.0) * static_cast<double>(nodes);
   const Bytes of_node = static_cast<double>(replicas) * sequences * feed.sample;
   const Bytes of_all = readers * static_cast<double>(layout.data) * sequences * feed.sample;
   return max(of_node / feed.node, of_all / feed.storage);
@@ -16,11 +21,18 @@ Seconds input_time(const InputFeed& feed, const Layout& layout) {
 
 Seconds input_stall(const InputFeed& feed, const Layout& layout, Seconds step) {
   const Seconds alone = input_time(feed, layout);
-  const Seconds interval = static_cast<double>(feed.steps_between_writes) * step;
-  const double writing = interval > Seconds() ? std::min(1.0, feed.write / interval) : 0.0;
-  const Seconds usual = max(Seconds(), alone - step);
-  const Seconds beside = max(Seconds(), 2.0 * alone - step);
-  return (1.0 - writing) * usual + writing * beside;
+  const double usual = max(step, alone).si();
+  const double beside = max(step, 2.0 * alone).si();
+  if (feed.steps_between_writes == 0) {
+    return from_si<Seconds>(usual) - step;
+  }
+  const double write = feed.write.si() / static_cast<double>(feed.steps_between_writes);
+  if (write >= beside) {
+    return from_si<Seconds>(beside) - step;  // one write after another
+  }
+  // S^2 - usual S - write (beside - usual) = 0
+  const double mean = 0.5 * (usual + std::sqrt(usual * usual + 4.0 * write * (beside - usual)));
+  return from_si<Seconds>(mean) - step;
 }
 
 }  // namespace trainyard::simulator

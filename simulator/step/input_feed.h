@@ -2,12 +2,13 @@
 // wait for it.
 //
 //   a node reads   b = n sequences_per_replica sample    n: replicas with a rank on the node, at least 1
-//   all read       B = dp sequences_per_replica sample, twice on a pipeline: the first stage needs a sample's tokens,
-//                  the last its targets
+//   all read       B = dp r k sequences_per_replica sample   r: 2 on a pipeline, whose first stage needs a sample's
+//                  tokens and its last the targets; k: nodes that a stage of a replica spans, each of which reads
 //   alone          t = max(b / node, B / storage)
 //   beside a save  2 t: data and the write have equal shares of NICs and storage (max-min)
-//   a step waits   max(0, t - s): the loader works a step ahead, s the step's time without it
-//   mean           (1 - w) max(0, t - s) + w max(0, 2 t - s),  w = write / (steps between writes s), at most 1
+//   a step takes   max(s, t), beside a save max(s, 2 t): the loader works a step ahead, s the step's time without it
+//   mean           S = (1 - w) max(s, t) + w max(s, 2 t),  w = write / (steps between writes S), at most 1:
+//                  so much of the time is one written. S never falls where s rises.
 //
 // Tokens are 4 B each as loaders read them, so that text never stalls a step; images, audio and video do.
 // Source: max-min shares as the fabric's flows (core/cluster); readers as Megatron-LM's get_batch (first and last
@@ -35,7 +36,7 @@ constexpr Bytes kBytesOfToken = from_si<Bytes>(4.0);
 // Reading a step's samples, with nothing beside it.
 Seconds input_time(const InputFeed& feed, const Layout& layout);
 
-// What a step of this time waits on average.
+// What a step of this time waits on average: S - s. Rates must be above 0.
 Seconds input_stall(const InputFeed& feed, const Layout& layout, Seconds step);
 
 }  // namespace trainyard::simulator

@@ -101,12 +101,12 @@ void StepModel::Impl::slow_last_backwards(const Layout& layout) {
     const Chunk& chunk = chunks[i];
     const double backward = (apart ? 0.0 : chunk.compute.input) + chunk.compute.weight;
     const double moving = (chunk.data.reduce + chunk.data.replicate).si() - chunk.last.si();
-    passes[i].last = unhidden * std::min(backward, std::max(0.0, moving));
+    passes[i].last = unhidden.weight * std::min(backward, std::max(0.0, moving));
   }
 }
 
 // ZeRO 2 and 3 beside a chunk's passes. Under ZeRO 3 a pass's first gather is beside nothing, and comes behind what the
-// pass before has left to scatter.
+// backward before has left to scatter: before a forward, or under GPipe before the next backward.
 void StepModel::Impl::move_beside(const Layout& layout, const DataTimes& times, Chunk& chunk) const {
   const bool gathers = layout.zero_stage == 3;
   const double table = times.table.gather.si();
@@ -117,14 +117,15 @@ void StepModel::Impl::move_beside(const Layout& layout, const DataTimes& times, 
   const double first_back = chunk.has_head ? table : chunk.first_gather.si();
   const double back = std::max(0.0, all - (chunk.embeds ? table : 0.0) - first_back);
   PassTimes& pass = chunk.with_data;
-  pass.before_forward = tail + first;
-  pass.before_input = first_back;
-  pass.forward = beside(pass.forward, all - first, unhidden);
+  const bool gpipe = layout.pipeline > 1 && layout.schedule == ScheduleKind::kGpipe;
+  pass.before_forward = first + (gpipe ? 0.0 : tail);
+  pass.before_input = first_back + (gpipe ? tail : 0.0);
+  pass.forward = beside(pass.forward, all - first, unhidden.forward);
   if (weights_apart(layout)) {
-    pass.input = beside(pass.input, back, unhidden);
-    pass.weight = beside(pass.weight, scattered, unhidden);
+    pass.input = beside(pass.input, back, unhidden.backward);
+    pass.weight = beside(pass.weight, scattered, unhidden.weight);
   } else {
-    pass.input = beside(pass.input + pass.weight, back + scattered, unhidden) - pass.weight;
+    pass.input = beside(pass.input + pass.weight, back + scattered, unhidden.backward) - pass.weight;
   }
 }
 
@@ -153,7 +154,8 @@ Seconds StepModel::Impl::reduction_left(const Layout& layout, std::size_t stage)
     }
   }
   if (layout.zero_stage >= 2) {
-    return from_si<Seconds>(last + beside(window, all + replicate, unhidden) - beside(window, all, unhidden));
+    return from_si<Seconds>(last + beside(window, all + replicate, unhidden.weight) -
+                            beside(window, all, unhidden.weight));
   }
   all += replicate;
   if (!layout.overlap_gradient_reduce) {

@@ -83,6 +83,8 @@ void LayerPricer::add_experts(Passes& passes) const {
   }
   passes.forward[at(StepLoss::kExpert)] += exchange;
   passes.input[at(StepLoss::kExpert)] += exchange;
+  passes.forward_stopped += exchange;
+  passes.input_stopped += exchange;
 
   const double shared = real(experts.shared_experts) * real(experts.expert_feed_forward);
   if (shared > 0.0) {

@@ -46,16 +46,9 @@ LayerKey key_of(const Layout& layout, const LayoutGroups& shapes) {
                  bits(layout.overlap_tensor, 5) | bits(layout.overlap_expert, 6) | bits(layout.compute_type, 7) |
                  bits(layout.gradient_type, 12) | bits(weights_apart(layout), 17);
   const auto place = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
-  key.placement = {place(shapes.tensor.per_node),
-                   place(shapes.tensor.concurrent),
-                   place(shapes.context.per_node),
-                   place(shapes.context.concurrent),
-                   place(shapes.expert.per_node),
-                   place(shapes.expert.concurrent),
-                   place(shapes.pipeline.per_node),
-                   place(shapes.pipeline.concurrent),
-                   0,
-                   0};
+  key.placement = {place(shapes.tensor.per_node),    place(shapes.tensor.concurrent),  place(shapes.context.per_node),
+                   place(shapes.context.concurrent), place(shapes.expert.per_node),    place(shapes.expert.concurrent),
+                   place(shapes.pipeline.per_node),  place(shapes.pipeline.concurrent)};
   return key;
 }
 }  // namespace trainyard::simulator

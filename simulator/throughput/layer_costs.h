@@ -26,7 +26,7 @@ struct LayerKey {
   std::array<std::int32_t, 6> degrees{};
   std::int64_t micro_batch = 0;
   std::uint64_t switches = 0;
-  std::array<std::int32_t, 10> placement{};
+  std::array<std::int32_t, 8> placement{};
   friend bool operator==(const LayerKey&, const LayerKey&) = default;
 };
 

@@ -15,6 +15,7 @@ constexpr double kFloorPower = 4.0;
 constexpr double kHostPerDoubling = 0.15;  // of tensor parallelism: more launches and waits of collectives
 constexpr double kBackwardLaunches = 2.0;
 constexpr double kWeightLaunches = 2.0 / 3.0;  // of those: products alone
+constexpr double kTableLaunches = 0.0;         // two or three kernels of a layer's thirty
 constexpr double kExpertLaunches = 4.5;        // a layer with experts launches more: routing, permutation, groups
 constexpr double kVocabularyUnit = 128.0;
 
@@ -40,6 +41,18 @@ Seconds with_floor(Seconds gpu, Seconds host) {
     return gpu;  // 0.1^4 / 4: a forty-thousandth
   }
   return gpu * std::pow(1.0 + std::pow(ratio, kFloorPower), 1.0 / kFloorPower);
+}
+
+// Attention on cp blocks around a ring, b each, h a hop. A block is on its way while the one before it is worked on.
+Seconds ring_forward(int cp, Seconds b, Seconds h) { return b + (cp - 1.0) * max(b, h); }
+
+// Blocks come round once more, the rank's own last. Behind each goes its gradient, once it is worked on: two hops a
+// block, one after the other. The first block to come is on its way before; the last gradient is, beside the own block.
+Seconds ring_backward(int cp, Seconds b, Seconds h) {
+  if (cp == 2) {
+    return b + max(b, h);
+  }
+  return b + (cp - 3.0) * max(b, 2.0 * h) + max(2.0 * b, max(b, h) + h);
 }
 
 }  // namespace
@@ -148,12 +161,9 @@ void LayerPricer::add_context(Passes& passes, Seconds forward, Seconds backward)
   Seconds spent_backward;
   switch (layout_.context_kind) {
     case ContextKind::kRing: {
-      // A block's transfer hides behind attention on the block before it; backward carries gradients too.
-      const double hops = cp - 1;
       const Seconds hop = collective(CollectiveOp::kSendRecv, kv, shapes_.context);
-      const Seconds hop_back = collective(CollectiveOp::kSendRecv, 2.0 * kv, shapes_.context);
-      spent_forward = hops * max(Seconds(), hop - forward / cp) + rates_.skew;
-      spent_backward = hops * max(Seconds(), hop_back - backward / cp) + rates_.skew;
+      spent_forward = ring_forward(cp, forward / cp, hop) - forward;
+      spent_backward = ring_backward(cp, backward / cp, hop) - backward;
       break;
     }
     case ContextKind::kUlysses: {
@@ -171,6 +181,8 @@ void LayerPricer::add_context(Passes& passes, Seconds forward, Seconds backward)
   }
   passes.forward[at(StepLoss::kContext)] += spent_forward;
   passes.input[at(StepLoss::kContext)] += spent_backward;
+  passes.forward_stopped += spent_forward;
+  passes.input_stopped += spent_backward;
 }
 
 void LayerPricer::add_feed_forward(Passes& passes, double width) const {
@@ -209,6 +221,8 @@ void LayerPricer::add_tensor(Passes& passes, double blocks) const {
   const double exposed = hides ? 1.0 - rates_.overlap : 1.0;
   passes.forward[at(StepLoss::kTensor)] += blocks * exposed * spent;
   passes.input[at(StepLoss::kTensor)] += blocks * exposed * spent;
+  passes.forward_stopped += blocks * exposed * spent;
+  passes.input_stopped += blocks * exposed * spent;
 }
 
 // The last product of a dense layer, whose result nothing in backward needs, and the reduction behind it: a fourth of
@@ -225,6 +239,8 @@ LayerTime LayerPricer::finished(const Passes& passes, bool repeated) const {
   const Seconds forward = sum(passes.forward);
   const Seconds input = sum(passes.input);
   const Seconds weight = sum(passes.weight);
+  time.forward_stopped = passes.forward_stopped;
+  time.input_stopped = passes.input_stopped;
   time.forward = with_floor(forward, host);
   time.host_forward = time.forward - forward;
   if (weights_apart(layout_)) {
@@ -237,6 +253,7 @@ LayerTime LayerPricer::finished(const Passes& passes, bool repeated) const {
   time.weight = weight + time.host_weight;
   if (repeated) {
     time.again = (time.forward - min(passes.skipped, 0.5 * time.forward)) / layout_.recompute_every;
+    time.again_stopped = passes.forward_stopped / layout_.recompute_every;
   } else {
     time.again = passes.again_extra;
   }
@@ -266,6 +283,7 @@ LayerTime LayerPricer::layer(LayerKind kind) const {
 
 LayerTime LayerPricer::embedding() const {
   Passes passes;
+  passes.launches = kTableLaunches;
   // A row read and written; backward adds it to the table's gradient.
   const Bytes row = from_si<Bytes>(2.0 * kActivationBytes * tokens_ * real(model_.hidden));
   passes.forward[at(StepLoss::kElementwise)] += row / rates_.memory;
@@ -276,6 +294,7 @@ LayerTime LayerPricer::embedding() const {
 
 LayerTime LayerPricer::head() const {
   Passes passes;
+  passes.launches = kTableLaunches;
   const double unit = kVocabularyUnit * tensor_;
   const double logits = std::ceil(real(model_.vocabulary) / unit) * unit / tensor_;
   add_gemm(passes, {{tokens_, logits, real(model_.hidden)}, 1.0, 1.0, true});

@@ -23,6 +23,10 @@ struct LayerTime {
   Seconds input;
   Seconds weight;
   Seconds again;
+  // Of forward, input and again: the rank communicates and computes nothing.
+  Seconds forward_stopped;
+  Seconds input_stopped;
+  Seconds again_stopped;
   Seconds host_forward;   // of forward, input and weight: waits for the host's launches
   Seconds host_backward;  // ... of both, where a schedule keeps them together
   Seconds host_weight;
@@ -54,6 +58,8 @@ class LayerPricer {
     StepLosses forward{};
     StepLosses input{};
     StepLosses weight{};
+    Seconds forward_stopped;
+    Seconds input_stopped;
     Seconds again_extra;    // selective recomputation
     Seconds skipped;        // of the forward, by full recomputation
     double launches = 1.0;  // of the host, in layers' worth

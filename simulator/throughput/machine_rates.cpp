@@ -5,6 +5,8 @@
 #include <cmath>
 #include <optional>
 
+#include "core/program/storage_type.h"
+
 namespace trainyard::simulator {
 
 namespace {
@@ -40,8 +42,6 @@ DataType wider(DataType type) {
       return type;
   }
 }
-
-bool narrow(DataType type) { return type == DataType::kFp8 || type == DataType::kMxFp8 || type == DataType::kNvFp4; }
 
 }  // namespace
 
@@ -91,27 +91,26 @@ MachineRates machine_rates(const Machine& machine, DataType compute_type) {
   const Accelerator& accelerator = machine.accelerator;
   const StackProfile& stack = machine.stack;
   const auto constant = [&](StackConstant which) { return stack.constant(which); };
-  const bool low = narrow(compute_type);
-  const DataType wide_type = low ? DataType::kBf16 : compute_type;
+  const DataType wide = wide_type(compute_type);
   const double gemm = constant(StackConstant::kGemm) * sustained_share(accelerator);
   MachineRates rates;
   rates.peak = peak_of(accelerator, compute_type);
   rates.memory = accelerator.memory_bandwidth.value * constant(StackConstant::kMemory);
-  rates.wide = {gemm * peak_of(accelerator, wide_type),
+  rates.wide = {gemm * peak_of(accelerator, wide),
                 constant(StackConstant::kGemmDepth),
                 kMisaligned,
                 from_si<Seconds>(constant(StackConstant::kGemmOverhead)),
                 accelerator.memory_bandwidth.value,
-                std::max(2.0, stored_bytes(wide_type))};
+                std::max(2.0, stored_bytes(wide))};
   rates.linear = rates.wide;
-  if (low) {
+  if (wide != compute_type) {
     rates.linear.reached = gemm * constant(StackConstant::kLowPrecision) * rates.peak;
     rates.linear.operand_bytes = stored_bytes(compute_type);
     rates.cast_bytes = constant(StackConstant::kCastBytes);
   }
   rates.attention = {stack.attention,
                      flash_share(stack.attention, generation_of(accelerator)) * constant(StackConstant::kAttention) *
-                         peak_of(accelerator, wide_type),
+                         peak_of(accelerator, wide),
                      kBatchedShare * rates.wide.reached * constant(StackConstant::kAttention),
                      kScoreMemory * rates.memory * constant(StackConstant::kAttention)};
   rates.host_link = accelerator.host_link_bandwidth ? accelerator.host_link_bandwidth->value : kHostLink;

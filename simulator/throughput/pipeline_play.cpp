@@ -27,17 +27,13 @@ constexpr std::uint16_t kAwaited = 2;  // others wait for it: it has the next pl
 // Passes of a chunk: SlotKind's, and the last backward.
 constexpr std::size_t kPasses = 4;
 constexpr int kLast = 3;
+constexpr std::size_t kMostChunks = 65536 / kPasses;
 
 struct Turns {
   std::vector<Turn> turns;
   std::vector<std::uint16_t> links;  // by turn: that what it waits for comes over
   std::size_t places = 1;
 };
-
-bool weights_apart(ScheduleKind kind) {
-  return kind == ScheduleKind::kZeroBubbleH1 || kind == ScheduleKind::kZeroBubbleH2 ||
-         kind == ScheduleKind::kZeroBubbleV || kind == ScheduleKind::kDualPipe;
-}
 
 // Writes down the turns of all stages in an order that can be played.
 class TurnWriter {
@@ -176,6 +172,17 @@ std::size_t hash_of(const PipelineShape& shape, const std::vector<PassTimes>& pa
   return hash;
 }
 
+// What a micro-batch adds under GPipe, whose stages do all forwards before any backward.
+double forward_and_backward(const std::vector<PassTimes>& passes) {
+  double forward = 0.0;
+  double backward = 0.0;
+  for (const PassTimes& pass : passes) {
+    forward = std::max(forward, pass.before_forward + pass.forward);
+    backward = std::max(backward, pass.before_input + pass.input + pass.weight);
+  }
+  return forward + backward;
+}
+
 // What a micro-batch adds to the busiest stage's work, on average.
 double busiest(const PipelineShape& shape, const std::vector<PassTimes>& passes) {
   const double each = shape.schedule == ScheduleKind::kDualPipe ? 0.5 : 1.0;
@@ -216,6 +223,18 @@ double round_trip(const std::vector<PassTimes>& passes, double transfer) {
     longest = std::max(longest, (way + 2.0 * (stages - 1.0) * transfer) / stages);
   }
   return longest;
+}
+
+// What a further micro-batch adds to a step that is filled and drained.
+double period(const PipelineShape& shape, const std::vector<PassTimes>& passes, double transfer) {
+  switch (shape.schedule) {
+    case ScheduleKind::kGpipe:
+      return forward_and_backward(passes);
+    case ScheduleKind::k1f1b:
+      return std::max(busiest(shape, passes), round_trip(passes, transfer));
+    default:
+      return busiest(shape, passes);
+  }
 }
 
 }  // namespace
@@ -300,6 +319,7 @@ PipelinePlay::~PipelinePlay() = default;
 const StageEnds& PipelinePlay::ends(const PipelineShape& shape, const std::vector<PassTimes>& passes, double transfer) {
   check(passes.size() == static_cast<std::size_t>(shape.stages) * static_cast<std::size_t>(shape.chunks),
         "every chunk has times");
+  check(passes.size() <= kMostChunks, "a turn names its chunk in 16 bits");
   Impl& impl = *impl_;
   Impl::Answer& answer = impl.answers[hash_of(shape, passes, transfer) % kAnswers];
   if (answer.question && answer.question->shape == shape && answer.question->transfer == transfer &&
@@ -311,10 +331,10 @@ const StageEnds& PipelinePlay::ends(const PipelineShape& shape, const std::vecto
   part.micro_batches = std::min(shape.micro_batches, settled(shape.schedule) * shape.stages);
   impl.play(part, passes, transfer, answer.ends);
   if (part.micro_batches < shape.micro_batches) {
-    const double way = shape.schedule == ScheduleKind::k1f1b ? round_trip(passes, transfer) : 0.0;
     const auto periods = static_cast<double>(shape.micro_batches - part.micro_batches);
+    const double each = period(shape, passes, transfer);
     for (double& end : answer.ends) {
-      end += periods * std::max(busiest(shape, passes), way);
+      end += periods * each;
     }
   }
   return answer.ends;

@@ -1,5 +1,7 @@
 #include "simulator/throughput/pipeline_time.h"
 
+#include "core/schedule/schedule.h"
+
 namespace trainyard::simulator {
 
 namespace {
@@ -9,9 +11,7 @@ constexpr double kTogether = 0.5;       // a send with a receive
 
 }  // namespace
 
-bool weights_apart(const Layout& layout) {
-  return layout.pipeline > 1 && layout.schedule >= ScheduleKind::kZeroBubbleH1;
-}
+bool weights_apart(const Layout& layout) { return layout.pipeline > 1 && weights_apart(layout.schedule); }
 
 bool has_post_validation(const Layout& layout) {
   return layout.pipeline > 1 &&

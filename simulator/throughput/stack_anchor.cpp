@@ -1,5 +1,6 @@
 #include "simulator/throughput/stack_anchor.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "simulator/throughput/stack_fit.h"
@@ -27,7 +28,7 @@ StackProfile anchored_profile(const StackProfile& profile, const std::vector<Anc
   const StackPriors priors = default_stack_priors(profile.fused);
   StackLogs mean{};
   for (std::size_t i = 0; i < mean.size(); ++i) {
-    mean[i] = std::log(profile.constants.at(i));
+    mean[i] = std::log(std::max(profile.constants.at(i), priors.at(i).low));  // a file's may be 0
   }
   std::vector<StackFitRow> rows;
   for (const AnchorRun& run : runs) {

@@ -118,10 +118,14 @@ void add_scaled(StepLosses& losses, const StepLosses& more, double factor) {
 struct StepModel::Impl::Way {
   Passes passes;
   StepLosses losses{};
-  // Of time in which a rank communicates for its layers and computes nothing.
-  double tensor_share() const {
-    return (losses[at(StepLoss::kTensor)] + losses[at(StepLoss::kContext)] + losses[at(StepLoss::kExpert)]) /
-           passes.sum();
+  // Of forward and of backward to inputs: the rank communicates for its layers and computes nothing.
+  Seconds forward_stopped;
+  Seconds input_stopped;
+  Unhidden unhidden(double overlap, bool apart) const {
+    const double left = 1.0 - overlap;
+    const Seconds backward = passes.input + (apart ? Seconds() : passes.weight);
+    const double in_backward = left * (1.0 - input_stopped / backward);
+    return {left * (1.0 - forward_stopped / passes.forward), in_backward, apart ? left : in_backward};
   }
 };
 
@@ -143,6 +147,8 @@ StepModel::Impl::Way StepModel::Impl::way(const LayerCosts& found) const {
     way.passes.add(time, count, repeated);
     add_scaled(way.losses, time.losses, count);
     way.losses[at(StepLoss::kRecompute)] += (repeated - 1.0) * count * time.again;
+    way.forward_stopped += count * time.forward_stopped;
+    way.input_stopped += count * (time.input_stopped + repeated * time.again_stopped);
   };
   for (std::size_t kind = 0; kind < kLayerKinds; ++kind) {
     add(found.layer[kind], counts[kind]);
@@ -248,7 +254,7 @@ StepPrice StepModel::price(const Layout& layout) {
   const MachineRates& rates = impl.rates_of(layout.compute_type);
   impl.deal_layers(layout);
   const Impl::Way way = impl.way(found);
-  impl.unhidden = (1.0 - rates.overlap) * (1.0 - way.tensor_share());
+  impl.unhidden = way.unhidden(rates.overlap, weights_apart(layout));
   const Seconds transfer = transfer_share(layout, rates.sliced_transfer) * found.transfer;
   const bool waits = waits_for_transfers(layout);
   impl.waited = waits ? transfer.si() : 0.0;

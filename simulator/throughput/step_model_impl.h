@@ -47,6 +47,13 @@ struct Chunk {
   Seconds first_gather;    // of a layer
 };
 
+// What is left of communication beside a pass: 1 - o while the pass computes, nothing while it communicates itself.
+struct Unhidden {
+  double forward = 0.0;
+  double backward = 0.0;  // to inputs, and to weights where both are one pass
+  double weight = 0.0;
+};
+
 // What the answer to UpdatePricer::data() depends on.
 struct DataKey {
   std::array<GroupShape, 4> groups;
@@ -73,7 +80,7 @@ struct StepModel::Impl {
   std::vector<std::int64_t> starts;  // of chunks of the model: their first layers
   std::vector<PassTimes> passes;     // of chunks, with_data
   double waited = 0.0;               // s of a stage's transfer, where it stands still
-  double unhidden = 0.0;             // of communication beside compute
+  Unhidden unhidden;
   PipelinePlay play;
   std::array<std::optional<std::pair<DataKey, DataTimes>>, kDataKept> data;  // the latest, in a ring
   std::size_t data_next = 0;

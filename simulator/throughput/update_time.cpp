@@ -9,8 +9,6 @@ namespace trainyard::simulator {
 
 namespace {
 
-constexpr double kUpdateBytes = 34.0;
-constexpr double kNormBytes = 8.0;
 constexpr double kHostUpdateBytes = 28.0;
 // A device's share of its host's memory bandwidth.
 constexpr BytesPerSecond kHostMemory = from_si<BytesPerSecond>(40e9);
@@ -20,6 +18,11 @@ GroupShape of_experts(const LayoutGroups& shapes) { return shapes.expert_data; }
 double bytes_of(DataType type) { return static_cast<double>(size_of(type)); }
 
 }  // namespace
+
+Seconds left_behind(Seconds spent, Seconds window, double overlap, double bytes, ByteCount bucket) {
+  const Seconds last = spent * std::min(1.0, static_cast<double>(bucket.value()) / std::max(bytes, 1.0));
+  return max(last, spent - overlap * min(spent, window));
+}
 
 Seconds UpdatePricer::collective(CollectiveOp op, double bytes, const GroupShape& group) const {
   return group.size() <= 1 || bytes <= 0.0 ? Seconds()
@@ -64,13 +67,6 @@ DataTimes UpdatePricer::data(const ModelSpec& model) const {
   return times;
 }
 
-// What is left of `spent` when it runs behind a window of compute in buckets.
-Seconds UpdatePricer::hidden(Seconds spent, double bytes, Seconds window) const {
-  const double bucket = static_cast<double>(layout_.bucket_bytes.value());
-  const Seconds last = spent * std::min(1.0, bucket / std::max(bytes, 1.0));
-  return max(last, spent - rates_.overlap * min(spent, window));
-}
-
 // A rank and the one at the pipeline's other end that holds the same two stages.
 GroupShape UpdatePricer::mirrors() const {
   GroupShape shape = shapes_.pipeline;
@@ -100,9 +96,11 @@ UpdateTime UpdatePricer::step(const RankParameters& parameters, Seconds forward)
   if (layout_.zero_stage == 1 || layout_.zero_stage == 2) {
     const Seconds spent = collective(CollectiveOp::kAllGather, parameter * parameters.dense, shapes_.shard) +
                           collective(CollectiveOp::kAllGather, parameter * parameters.experts, of_experts(shapes_));
-    time.parameter = layout_.overlap_parameter_gather ? hidden(spent, parameter * all, forward) : spent;
+    time.parameter = layout_.overlap_parameter_gather
+                         ? left_behind(spent, forward, rates_.overlap, parameter * all, layout_.bucket_bytes)
+                         : spent;
   }
-  const double held = layout_.zero_stage >= 2 ? owned : all;
+  const double held = layout_.zero_stage >= 1 ? owned : all;  // once reduced
   time.optimizer = from_si<Bytes>(kUpdateBytes * owned + kNormBytes * held) / rates_.memory;
   if (layout_.offload.optimizer) {
     const Bytes down = from_si<Bytes>(gradient * owned);

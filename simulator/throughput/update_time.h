@@ -22,6 +22,14 @@
 
 namespace trainyard::simulator {
 
+// Bytes that an update moves: Adam in mixed precision.
+constexpr double kUpdateBytes = 34.0;  // per owned parameter
+constexpr double kNormBytes = 8.0;     // per gradient
+
+// What is left of `spent` in buckets behind a window of compute: max(spent / buckets, spent - o min(spent, window)).
+// bytes: of all buckets.
+Seconds left_behind(Seconds spent, Seconds window, double overlap, double bytes, ByteCount bucket);
+
 // Parameters that one rank holds before ZeRO shards them.
 struct RankParameters {
   double dense = 0.0;
@@ -61,7 +69,6 @@ class UpdatePricer {
   DataTime data(const RankParameters& parameters) const;
   Seconds in_buckets(CollectiveOp op, double bytes, const GroupShape& group) const;
   GroupShape mirrors() const;
-  Seconds hidden(Seconds spent, double bytes, Seconds window) const;
 
   const MachineRates& rates_;
   const GroupCost& groups_;

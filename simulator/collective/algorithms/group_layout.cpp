@@ -116,7 +116,7 @@ void add_nics(Routes& routes, const Domains& domains, NodePart& node) {
   std::vector<VertexId> first_nic;
   for (std::size_t member = 0; member < node.gpus.size(); ++member) {
     const VertexId gpu = node.gpus[member];
-    const std::vector<VertexId> nics = routes.nics(gpu);
+    const std::vector<VertexId>& nics = routes.nics(gpu);
     if (nics.empty()) {
       throw Error("no NIC on the " + std::string(to_string(routes.network())) +
                       " network, and the group has ranks on "

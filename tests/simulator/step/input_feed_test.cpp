@@ -48,15 +48,42 @@ TEST(InputFeed, WhatAStepTakesIsHidden) {
   EXPECT_NEAR(input_stall(feed_of(1e12, 16e9), sixteen_replicas(), seconds(3.0)).si(), 1.0, 1e-12);
 }
 
-// Reading takes 2 s alone and 4 beside a write, a second more than the step. A write of 6 s every 10 steps of 3 s is
-// beside a fifth of them: 0.2 s each on average. One that never ends is beside all.
+// Stages of 16 ranks span two nodes of 8: both read.
+TEST(InputFeed, StorageIsReadByEachNodeOfAStage) {
+  Layout wide = sixteen_replicas();
+  wide.context = 4;
+  EXPECT_NEAR(input_time(feed_of(1e12, 16e9), wide).si(), 8.0, 1e-12);
+}
+
+// Reading takes 2 s alone and 4 beside a write, so that steps of 3 s take 4 then. A write of 8 s every 10 steps is
+// beside a share w = 8 / (10 S) of the time, and S = (1 - w) 3 + w 4: S^2 - 3 S - 0.8 = 0, S = 3.2464. One that takes
+// longer than the steps between is beside all.
 TEST(InputFeed, AWriteOfACheckpointSharesTheWay) {
   InputFeed feed = feed_of(4e9, 1e12);
-  feed.write = seconds(6.0);
+  feed.write = seconds(8.0);
   feed.steps_between_writes = 10;
-  EXPECT_NEAR(input_stall(feed, sixteen_replicas(), seconds(3.0)).si(), 0.2, 1e-12);
+  const double mean = 3.0 + input_stall(feed, sixteen_replicas(), seconds(3.0)).si();
+  EXPECT_NEAR(mean, 3.2464, 1e-4);
+  const double share = 8.0 / (10.0 * mean);
+  EXPECT_NEAR(mean, (1.0 - share) * 3.0 + share * 4.0, 1e-12);
   feed.write = seconds(600.0);
   EXPECT_NEAR(input_stall(feed, sixteen_replicas(), seconds(3.0)).si(), 1.0, 1e-12);
+}
+
+// A write takes its time whatever the steps do: a layout with quicker steps has more of them beside it, but is never
+// slower in all.
+TEST(InputFeed, AFasterStepIsNeverSlowerInAll) {
+  for (const double write : {0.0, 1.0, 6.0, 39.0, 40.0, 41.0, 600.0}) {
+    InputFeed feed = feed_of(4e9, 1e12);
+    feed.write = seconds(write);
+    feed.steps_between_writes = 10;
+    double before = 0.0;
+    for (double step = 0.05; step < 6.0; step += 0.05) {
+      const double all = step + input_stall(feed, sixteen_replicas(), seconds(step)).si();
+      EXPECT_GE(all, before * (1.0 - 1e-12)) << write << " s of writing, steps of " << step << " s";
+      before = all;
+    }
+  }
 }
 
 // More of anything never makes it wait longer.
