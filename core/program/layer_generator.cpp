@@ -297,10 +297,10 @@ std::optional<BufferId> LayerGenerator::backward_scores(const Place& place, Buff
   }
   BufferId keys = kept.last_block.value();
   std::optional<BufferId> arrived;  // gradient of the block at hand, of the ranks that had it before
-  std::optional<BufferId> leaving;  // its part of this rank: not written over while it is on its way
+  std::vector<BufferId> leaving;    // on its way, with this rank's part: nothing takes their place
   const auto work_beside = [&](InstructionId next) {
-    if (leaving) {
-      stage_.build.hold(*leaving, next);
+    for (const BufferId buffer : leaving) {
+      stage_.build.hold(buffer, next);
     }
   };
   for (int hop = 1; hop < size; ++hop) {
@@ -308,12 +308,11 @@ std::optional<BufferId> LayerGenerator::backward_scores(const Place& place, Buff
     keys = hop + 1 < size ? pass_block(place, {now}, BufferContent::kKeyValue, block) : kept.qkv;
     const BufferId part = stage_.activation(BufferContent::kKeyValueGrad, block, flow);
     work_beside(backward(*segments.other_scores, now, part));
-    leaving = part;
-    std::vector<BufferId> sum{part};
+    leaving = {part};
     if (arrived) {
-      sum.push_back(*arrived);
+      leaving.push_back(*arrived);
     }
-    arrived = pass_block(place, std::move(sum), BufferContent::kKeyValueGrad, block);
+    arrived = pass_block(place, leaving, BufferContent::kKeyValueGrad, block);
   }
   const BufferId own = stage_.activation(BufferContent::kKeyValueGrad, block, flow);
   work_beside(backward(*segments.own_scores, kept.qkv, own));

@@ -82,7 +82,9 @@ void StepModel::Impl::price_chunks(const Layout& layout, const LayerCosts& found
     }
     chunk.compute = {spent.forward.si(), spent.input.si(), spent.weight.si()};
     chunk.with_data = chunk.compute;
-    if (layout.zero_stage >= 2) {
+    if (layout.zero_stage == 2) {
+      scatter_beside(layout, chunk);
+    } else if (layout.zero_stage == 3) {
       move_beside(layout, times, chunk);
     }
     chunk.with_data.forward += chunk.transfers * waited;
@@ -105,13 +107,25 @@ void StepModel::Impl::slow_last_backwards(const Layout& layout) {
   }
 }
 
-// ZeRO 2 and 3 beside a chunk's passes. Under ZeRO 3 a pass's first gather is beside nothing, and comes behind what the
+// ZeRO 2 scatters from two buffers: a layer's gradients, the last of a backward, may go on beside the pass behind it;
+// under GPipe that is a backward too.
+void StepModel::Impl::scatter_beside(const Layout& layout, Chunk& chunk) const {
+  PassTimes& pass = chunk.with_data;
+  const double joined = weights_apart(layout) ? 0.0 : pass.input;
+  const double backward = joined + pass.weight;
+  const double scattered = chunk.data.reduce.si();
+  const bool forwards_between = layout.pipeline == 1 || layout.schedule != ScheduleKind::kGpipe;
+  const double behind = forwards_between ? std::clamp(scattered - backward, 0.0, chunk.last.si()) : 0.0;
+  pass.weight = beside(backward, scattered - behind, unhidden.weight) - joined;
+  pass.forward = beside(pass.forward, behind, unhidden.forward);
+}
+
+// ZeRO 3 beside a chunk's passes. A pass's first gather is beside nothing, and comes behind what the
 // backward before has left to scatter: before a forward, or under GPipe before the next backward.
 void StepModel::Impl::move_beside(const Layout& layout, const DataTimes& times, Chunk& chunk) const {
-  const bool gathers = layout.zero_stage == 3;
   const double table = times.table.gather.si();
   const double all = chunk.data.gather.si();
-  const double tail = gathers ? std::min(chunk.data.reduce, chunk.last).si() : 0.0;
+  const double tail = std::min(chunk.data.reduce, chunk.last).si();
   const double scattered = chunk.data.reduce.si() - tail;
   const double first = chunk.embeds ? table : chunk.first_gather.si();
   const double first_back = chunk.has_head ? table : chunk.first_gather.si();

@@ -99,6 +99,7 @@ struct StepModel::Impl {
   void deal_layers(const Layout& layout);
   void price_chunks(const Layout& layout, const LayerCosts& found, const DataTimes& times);
   void slow_last_backwards(const Layout& layout);
+  void scatter_beside(const Layout& layout, Chunk& chunk) const;
   void move_beside(const Layout& layout, const DataTimes& times, Chunk& chunk) const;
   const DataTimes& data_of(const Layout& layout, const LayoutGroups& shapes);
   Seconds reduction_left(const Layout& layout, std::size_t stage) const;
