@@ -35,6 +35,10 @@ simulator::SearchRequest cluster_request(const PlanOptions& options, const simul
   request.space.limits.offload = options.offload;
   request.space.limits.vary_overlap = options.vary_overlap;
   request.space.limits.selective = request.habits.unfused_attention;
+  if (options.layout.recompute == to_string(Recompute::kSelective) && !request.habits.unfused_attention) {
+    throw Error("is for attention that keeps its scores; fused kernels compute them again anyway",
+                "--recompute selective", "none or full, or --stack of software with unfused attention");
+  }
   request.wanted = [layout = options.layout](const Layout& candidate) { return wanted(layout, candidate); };
   request.keep = std::max(
       {options.by_goodput() ? kKeptForGoodput : kKept, options.top, options.pick, kTriedForEach * options.simulated});

@@ -142,6 +142,10 @@ std::variant<ClusterSimulation, Infeasible> simulate_on_each(const Plan& plan, c
   simulation.estimate.memory_stage = worst(simulation.memory).stage;
   set_step_time(simulation.estimate, result.spread.median, plan, profile);
   open_up(result, plan, machine, rates.peak);
+  if (machine.stack.attention == AttentionKernel::kUnfused) {
+    result.notes.emplace_back("memory is that of fused attention; " + machine.stack.name +
+                              " keeps its scores besides, as `plan` counts");
+  }
   return result;
 }
 
@@ -182,7 +186,9 @@ std::variant<ClusterSimulation, Infeasible> simulate_on_cluster(const Plan& plan
   const Seeds seeds(groups, groups.seeds());
   auto outcome = simulate_on_each(plan, machine, seeds.all(), detail);
   if (ClusterSimulation* simulated = std::get_if<ClusterSimulation>(&outcome)) {
-    simulated->notes = groups.notes();
+    for (const std::string& note : groups.notes()) {
+      simulated->notes.push_back(note);
+    }
   }
   return outcome;
 }

@@ -8,6 +8,7 @@
 #include "core/program/storage_type.h"
 #include "simulator/throughput/attention_time.h"
 #include "simulator/throughput/elementwise_time.h"
+#include "simulator/throughput/expert_time.h"
 #include "simulator/throughput/gemm_time.h"
 #include "simulator/throughput/update_time.h"
 
@@ -24,11 +25,15 @@ double real(std::int64_t value) { return static_cast<double>(value); }
 
 StackKernels::StackKernels(MachineRates rates, const ModelSpec& model, const Layout& layout)
     : rates_(std::move(rates)),
-      gradient_bytes_(real(size_of(layout.gradient_type))),
+      accumulation_bytes_(rates_.accumulation_bytes(real(size_of(layout.gradient_type)))),
+      scores_again_(layout.recompute == Recompute::kSelective && rates_.attention.kernel == AttentionKernel::kUnfused),
       vocabulary_(real(model.vocabulary) / layout.tensor),
       padded_(std::ceil(vocabulary_ / kVocabularyUnit) * kVocabularyUnit) {
   const double queries = real(model.heads);
   const double keys = model.latent_attention ? queries : real(model.key_value_heads);
+  if (model.experts && model.experts->expert_bias) {
+    activation_bytes_ = expert_activation_bytes(model, rates_);
+  }
   projected_ = model.latent_attention ? 1.0 : (queries + 2.0 * keys) / (queries + keys);
 }
 
@@ -46,7 +51,7 @@ Seconds StackKernels::gemm(const Gemm& gemm) const {
   const GemmRate& rate = narrow ? rates_.linear : rates_.wide;
   Seconds time = gemm.batch > 1 ? grouped_gemm_time(shape, real(gemm.batch), rate) : gemm_time(shape, rate);
   if (gemm.transpose == Transpose::kTN) {
-    time += from_si<Bytes>(2.0 * gradient_bytes_ * real(gemm.batch) * shape.m * shape.n) / rates_.memory;
+    time += from_si<Bytes>(accumulation_bytes_ * real(gemm.batch) * shape.m * shape.n) / rates_.memory;
   } else if (narrow) {
     time += from_si<Bytes>(rates_.cast_bytes * real(gemm.batch) * shape.m * shape.k) / rates_.memory;
   }
@@ -62,8 +67,29 @@ Seconds StackKernels::attention(const Attention& attention) const {
   shape.heads = real(attention.query_heads);
   shape.key_size = real(attention.head_size);
   shape.value_size = real(attention.values());
-  return attention.pass == AttentionPass::kForward ? attention_forward_time(shape, rates_.attention)
-                                                   : attention_backward_time(shape, rates_.attention);
+  const Seconds forward = attention_forward_time(shape, rates_.attention);
+  if (attention.pass == AttentionPass::kForward) {
+    return forward;
+  }
+  return attention_backward_time(shape, rates_.attention) + (scores_again_ ? forward : Seconds());
+}
+
+// Between the products of a feed-forward.
+double StackKernels::activation(const Elementwise& pass) const {
+  const bool gated =
+      pass.kernel == ElementwiseKernel::kSwigluForward || pass.kernel == ElementwiseKernel::kSwigluBackward;
+  const bool forward =
+      pass.kernel == ElementwiseKernel::kSwigluForward || pass.kernel == ElementwiseKernel::kGeluForward;
+  const double passes = forward ? 1.0 : 2.0;
+  if (activation_bytes_) {
+    return passes * *activation_bytes_ * real(pass.elements);
+  }
+  ElementwiseWork work;
+  work.fused = rates_.fused;
+  work.tokens = real(pass.elements);
+  work.gated = gated;
+  work.feed_forward = passes;
+  return elementwise_bytes(work);
 }
 
 double StackKernels::bytes(const Elementwise& pass) const {
@@ -87,16 +113,9 @@ double StackKernels::bytes(const Elementwise& pass) const {
       return elementwise_bytes(work);
     case ElementwiseKernel::kSwigluForward:
     case ElementwiseKernel::kSwigluBackward:
-      work.tokens = n;
-      work.gated = true;
-      work.feed_forward = pass.kernel == ElementwiseKernel::kSwigluForward ? 1.0 : 2.0;
-      return elementwise_bytes(work);
     case ElementwiseKernel::kGeluForward:
     case ElementwiseKernel::kGeluBackward:
-      work.tokens = n;
-      work.gated = false;
-      work.feed_forward = pass.kernel == ElementwiseKernel::kGeluForward ? 1.0 : 2.0;
-      return elementwise_bytes(work);
+      return activation(pass);
     case ElementwiseKernel::kLossStatistics:
       return loss_bytes_per_logit(rates_.fused) / 3.0 * n;
     case ElementwiseKernel::kLossGradient:

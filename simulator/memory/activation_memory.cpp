@@ -107,9 +107,10 @@ ActivationBytes activation_bytes(const LayerShape& layer, const Layout& layout, 
   ActivationBytes bytes;
   bytes.input = sizes.activation * hidden;
   bytes.all = (layer.parallel_branches ? 1.0 : 2.0) * sizes.activation * hidden + layer.norms * sizes.input * hidden;
-  bytes.all += habits.program ? program_attention_bytes(layer.attention, sizes)
-                              : attention_bytes(layer.attention, sizes, habits,
-                                                layout.recompute == Recompute::kSelective, sequence);
+  bytes.all +=
+      habits.program && !habits.unfused_attention
+          ? program_attention_bytes(layer.attention, sizes)
+          : attention_bytes(layer.attention, sizes, habits, layout.recompute == Recompute::kSelective, sequence);
   if (layer.feed_forward) {
     bytes.all += feed_forward_bytes(*layer.feed_forward, sizes, sizes.tensor);
   }

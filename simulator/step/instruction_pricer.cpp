@@ -34,7 +34,7 @@ std::vector<Nanoseconds> InstructionPricer::role(const Role& role) {
 
 std::vector<Nanoseconds> InstructionPricer::outlined(const RoleOutline& outline) {
   const std::vector<Instruction>& examples = outline.examples->instructions;
-  std::vector<int> peer(examples.size(), -1);
+  std::vector<std::optional<int>> peer(examples.size());
   for (const OutlineTransfer& transfer : outline.transfers) {
     peer[outline.instructions[transfer.instruction].example] = transfer.peer_stage;
   }
@@ -44,7 +44,7 @@ std::vector<Nanoseconds> InstructionPricer::outlined(const RoleOutline& outline)
   for (std::size_t e = 0; e < examples.size(); ++e) {
     if (!examples[e].communication) {
       work.push_back(compute(examples[e]));
-    } else if (peer[e] >= 0) {
+    } else if (peer[e]) {
       Communication own = *examples[e].communication;
       own.peer_stage = peer[e];
       work.push_back(communication(outline.role, own));
@@ -93,7 +93,7 @@ Nanoseconds InstructionPricer::segment(SegmentId id, Pass pass, bool accumulate)
 Nanoseconds InstructionPricer::communication(const Role& role, const Communication& communication) {
   const auto [entry, added] = known_.try_emplace(
       std::tuple(communication.kind, communication.algorithm, communication.group, communication.payload.value(),
-                 communication.extent.expected.value(), communication.peer_stage.value_or(-1)),
+                 communication.extent.expected.value(), communication.peer_stage),
       0);
   if (added) {
     entry->second = bounded_nanoseconds(communications_.time(program_, role, communication));

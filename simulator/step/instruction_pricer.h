@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -38,7 +39,8 @@ class InstructionPricer {
   Nanoseconds total_ = 0;
   std::map<std::tuple<SegmentId, Pass, bool>, Nanoseconds> segments_;
   // Of the role at work.
-  std::map<std::tuple<CommunicationKind, CollectiveAlgorithm, GroupId, std::int64_t, std::int64_t, int>, Nanoseconds>
+  std::map<std::tuple<CommunicationKind, CollectiveAlgorithm, GroupId, std::int64_t, std::int64_t, std::optional<int>>,
+           Nanoseconds>
       known_;
 };
 

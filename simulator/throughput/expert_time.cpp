@@ -19,7 +19,6 @@ namespace trainyard::simulator {
 namespace {
 
 constexpr double kActivationBytes = 2.0;
-// Experts with biases and clamped activations (GPT-OSS) in 16 bits: a kernel per step, in fp32, per element.
 constexpr double kEagerActivationBytes = 105.0;
 
 std::size_t at(StepLoss loss) { return static_cast<std::size_t>(loss); }
@@ -27,6 +26,11 @@ std::size_t at(StepLoss loss) { return static_cast<std::size_t>(loss); }
 double real(std::int64_t value) { return static_cast<double>(value); }
 
 }  // namespace
+
+double expert_activation_bytes(const ModelSpec& model, const MachineRates& rates) {
+  const bool eager = model.experts && model.experts->expert_bias && rates.cast_bytes <= 0.0;
+  return eager ? kEagerActivationBytes : model.gated_feed_forward ? 6.0 : 4.0;
+}
 
 double distinct_nodes_share(double experts_per_token, double nodes) {
   return nodes * (1.0 - std::pow(1.0 - 1.0 / nodes, experts_per_token)) / experts_per_token;
@@ -60,9 +64,7 @@ void LayerPricer::add_experts(Passes& passes) const {
   add(passes.weight, groups.weight);
 
   // Activations of the experts, and the tokens' way to them and back through memory.
-  const bool eager = experts.expert_bias && rates_.cast_bytes <= 0.0;
-  const double per_activation = eager ? kEagerActivationBytes : model_.gated_feed_forward ? 6.0 : 4.0;
-  const Seconds moved = from_si<Bytes>(per_activation * routed * etp * inner) / rates_.memory;
+  const Seconds moved = from_si<Bytes>(expert_activation_bytes(model_, rates_) * routed * etp * inner) / rates_.memory;
   passes.forward[at(StepLoss::kElementwise)] += moved;
   passes.input[at(StepLoss::kElementwise)] += 2.0 * moved;
   const Seconds permuted = from_si<Bytes>(rates_.token_bytes * routed * hidden) / rates_.memory;

@@ -15,7 +15,7 @@ constexpr double kFloorPower = 4.0;
 constexpr double kHostPerDoubling = 0.15;  // of tensor parallelism: more launches and waits of collectives
 constexpr double kBackwardLaunches = 2.0;
 constexpr double kWeightLaunches = 2.0 / 3.0;  // of those: products alone
-constexpr double kTableLaunches = 0.0;         // two or three kernels of a layer's thirty
+constexpr double kTableLaunches = 0.0;         // two or three kernels, launched while a layer's thirty run
 constexpr double kExpertLaunches = 4.5;        // a layer with experts launches more: routing, permutation, groups
 constexpr double kVocabularyUnit = 128.0;
 
@@ -87,9 +87,7 @@ void LayerPricer::add_gemm(Passes& passes, const Gemm& gemm) const {
     pass[at(StepLoss::kIdeal)] += ideal;
     pass[at(StepLoss::kGemm)] += spent - ideal;
   };
-  // Gradients of weights are added to what earlier micro-batches left: by the product itself, or by a kernel after it.
-  const double gradient = static_cast<double>(size_of(layout_.gradient_type));
-  const double moved = 2.0 * gradient + (rates_.fused_accumulation ? 0.0 : 2.0 * kActivationBytes);
+  const double moved = rates_.accumulation_bytes(static_cast<double>(size_of(layout_.gradient_type)));
   const Seconds accumulate = from_si<Bytes>(moved * gemm.copies * n * k) / rates_.memory;
   add(passes.forward, time({m, n, k}));
   add(passes.input, time({m, k, n}));
@@ -132,6 +130,11 @@ void LayerPricer::add_attention(Passes& passes, bool window) const {
   shape.queries = sequence_ / layout_.context;
   shape.keys = sequence_;
   shape.kept = kept_keys(sequence_, seen);
+  if (layout_.context > 1 && layout_.context_kind != ContextKind::kUlysses) {
+    // The whole square of a rank's own block; of the others the keys that its queries see.
+    const double block = sequence_ / layout_.context;
+    shape.keys = block + shape.kept - kept_keys(block, seen);
+  }
   shape.heads = real(model_.heads) / tensor_;
   shape.key_size = real(model_.head_size);
   shape.value_size = real(value_head_size(model_));
@@ -142,7 +145,7 @@ void LayerPricer::add_attention(Passes& passes, bool window) const {
   passes.forward[at(StepLoss::kAttention)] += forward - ideal;
   passes.input[at(StepLoss::kIdeal)] += 2.0 * ideal;
   passes.input[at(StepLoss::kAttention)] += backward - 2.0 * ideal;
-  if (layout_.recompute == Recompute::kSelective) {
+  if (layout_.recompute == Recompute::kSelective && rates_.attention.kernel == AttentionKernel::kUnfused) {
     passes.again_extra += forward;
   }
   add_context(passes, forward, backward);

@@ -2,6 +2,9 @@
 //
 //   forward   products, attention, elementwise, tensor-, context- and expert-parallel communication left over
 //   input     backward to the layer's input      weight   backward to its weights (two products for each forward one)
+//   ring      attention on cp blocks around a ring, b each, hops h beside it: forward b + (cp - 1) max(b, h);
+//             backward, where a block's gradient follows it, b + (cp - 3) max(b, 2 h) + max(2 b, max(b, h) + h),
+//             of two b + max(b, h)
 //   again     what recomputation repeats: the forward, its communication included; selective: unfused attention alone;
 //             PyTorch's own stops early: without a dense layer's last product
 // A pass is never quicker than its host launches kernels; the floor is smooth: (gpu^p + host^p)^(1/p).

@@ -28,6 +28,10 @@ struct MachineRates {
   bool post_validation = false;
   bool fused_accumulation = true;
   bool early_stop = false;
+
+  // Bytes moved per weight to add a gradient of so many bytes to what earlier micro-batches left: by the product
+  // itself, or by a kernel after it, which reads the product's 16-bit result.
+  double accumulation_bytes(double gradient) const { return 2.0 * gradient + (fused_accumulation ? 0.0 : 4.0); }
 };
 
 // Tensor cores at their peak draw more than the power limit; clocks give. Peak / power^... of a GPU against A100's:

@@ -2,9 +2,10 @@
 //
 //   reduce   ZeRO 0 all-reduce, 1 to 3 reduce-scatter over dp x cp, of gradient bytes; experts over their own group
 //   gather   ZeRO 1 and 2: all-gather of parameter bytes, after the update; ZeRO 3: before each pass of a layer
-//   update   34 bytes per owned parameter (weights, two moments, fp32 copy, gradient) and 8 per gradient (norm, clip)
+//   update   34 bytes per owned parameter (weights, two moments, fp32 copy, gradient) and 8 per gradient that is held
+//            once it is reduced (norm, clip)
 //   beside   compute a and communication b: max(a, b) + (1 - o) min(a, b) c, o the stack's overlap, c the share of a
-//            that is compute, not tensor-parallel communication
+//            that is compute, not communication of tensors, contexts and experts
 //   ZeRO 2   holds a share of the gradients only: a reduce-scatter per micro-batch, beside the weights' pass
 //   ZeRO 3   per micro-batch a gather beside forward and backward each, and a reduce-scatter
 //   ZeRO 0, 1  with overlap beside the last backward, but for the bucket that is complete last: the embedding's on the

@@ -187,6 +187,28 @@ TEST(PlanCluster, FlagsThatSayNothingAreErrorsThatNameThem) {
   }
 }
 
+// Unfused attention keeps 5 bytes a score (Korthikanti et al. 2022): a micro-batch of 8,192 tokens and 8 of 32 heads,
+// 32 layers, 5 x 8192^2 x 8 x 32 = 80 GiB. Computed again they aren't kept, which takes time.
+TEST(PlanCluster, SelectiveRecomputationGivesUpScoresForTime) {
+  const std::vector<std::string> early = {
+      "--stack", "megatron-2021-ampere", "--tp", "4",      "--pp", "1",          "--cp",
+      "1",       "--micro-batch",        "1",    "--zero", "1",    "--recompute"};
+  const auto with = [&](const std::string& recompute) {
+    std::vector<std::string> flags = early;
+    flags.push_back(recompute);
+    return flags;
+  };
+  const json again = answer(with("selective"))["layouts"][0];
+  EXPECT_LT(again["memory_bytes"].get<double>(), 80e9);
+  const CommandResult kept = run_command(plan_command(with("none")));
+  EXPECT_NE(kept.exit_code, 0);
+  EXPECT_NE(kept.err.find("too much"), std::string::npos) << kept.err;
+  const CommandResult fused = run_command(plan_command({"--recompute", "selective"}));
+  EXPECT_NE(fused.exit_code, 0);
+  EXPECT_NE(fused.err.find("--recompute selective"), std::string::npos) << fused.err;
+  EXPECT_NE(fused.err.find("--stack"), std::string::npos) << fused.err;
+}
+
 TEST(PlanCluster, AnUnknownStackIsAnErrorWithNames) {
   const CommandResult result = run_command(plan_command({"--stack", "hoper-fused"}));
   EXPECT_EQ(result.exit_code, 2);

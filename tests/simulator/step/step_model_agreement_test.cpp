@@ -10,6 +10,7 @@
 #include <random>
 #include <string>
 
+#include "core/layout/layout_text.h"
 #include "core/model/huggingface.h"
 #include "core/program/outline.h"
 #include "simulator/cluster_machine.h"
@@ -168,11 +169,10 @@ TEST(StepModelAgreement, NineOfTenRandomFeasibleLayoutsAgreeWithinTwoPerCentAndN
   EXPECT_GE(found.within_five, 97 * found.layouts / 100);
 }
 
-Agreement of_usual_layouts(DataType compute) {
-  const Machines h = h100();
+Agreement of_usual_layouts(DataType compute, const std::string& name = "llama-3-70b", const Machines& h = h100()) {
   Random random;
   Agreement found;
-  const ModelSpec model = shipped("llama-3-70b");
+  const ModelSpec model = shipped(name);
   for (const ScheduleKind schedule : {ScheduleKind::k1f1b, ScheduleKind::kInterleaved, ScheduleKind::kZeroBubbleH1}) {
     const auto draw = [&] {
       Layout layout = usual_layout(random, model, schedule);
@@ -193,6 +193,50 @@ TEST(StepModelAgreement, NineOfTenUsualLayoutsAgreeWithinTwoPerCent) {
 TEST(StepModelAgreement, NineOfTenUsualLayoutsInFp8AgreeWithinTwoPerCent) {
   const Agreement found = of_usual_layouts(DataType::kFp8);
   EXPECT_GE(found.within_two, 90 * found.layouts / 100);
+}
+
+// Experts with biases, whose activations take a kernel per step.
+TEST(StepModelAgreement, NineOfTenUsualLayoutsOfExpertsWithBiasesAgreeWithinTwoPerCent) {
+  const Agreement found = of_usual_layouts(DataType::kBf16, "gpt-oss-20b");
+  EXPECT_GE(found.within_two, 90 * found.layouts / 100);
+}
+
+// Scores in memory, a kernel an operation, gradients added by kernels of their own.
+TEST(StepModelAgreement, NineOfTenUsualLayoutsOfEarlySoftwareAgreeWithinTwoPerCent) {
+  Machines h = h100();
+  h.machine.stack = find_stack(h.machine.accelerator, "megatron-2021-ampere");
+  ASSERT_EQ(h.machine.stack.attention, AttentionKernel::kUnfused);
+  ASSERT_FALSE(h.machine.stack.fused_accumulation);
+  const Agreement found = of_usual_layouts(DataType::kBf16, "llama-3-70b", h);
+  EXPECT_GE(found.within_two, 90 * found.layouts / 100);
+}
+
+// ... also where a sequence is cut: blocks of other ranks are worked on as far as queries see them.
+TEST(StepModelAgreement, UnfusedAttentionOfCutSequencesAgrees) {
+  Machines h = h100();
+  h.machine.stack = find_stack(h.machine.accelerator, "megatron-2021-ampere");
+  Random random;
+  const ModelSpec model = shipped("llama-3-70b");
+  for (const int context : {2, 4}) {
+    for (const ContextKind kind : {ContextKind::kRing, ContextKind::kAllGather}) {
+      for (const Recompute recompute : {Recompute::kNone, Recompute::kSelective}) {
+        Layout layout = usual_layout(random, model, ScheduleKind::k1f1b);
+        layout.tensor = 8;
+        layout.pipeline = 4;
+        layout.context = context;
+        layout.data = kRanks / (8 * 4 * context);
+        layout.context_kind = kind;
+        layout.recompute = recompute;
+        layout.recompute_every = 1;
+        const Plan plan = plan_of(model, layout);
+        const ProgramOutline program = outline(plan);
+        const OutlineCosts costs = price_under_stack(program, plan, h.machine, *h.groups);
+        const double step = to_seconds(OutlineExecution(program).run(costs)).si();
+        StepModel closed({model, kSequence, plan.training.global_batch}, h.machine, h.groups);
+        EXPECT_NEAR(step / closed.price(layout).step_time.si(), 1.0, 0.03) << layout_text(layout);
+      }
+    }
+  }
 }
 
 TEST(StepWaterfall, ItsPartsSumToTheStepAndIdealIsTheModelsFlopsAtThePeak) {
