@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/plan/run_record_tail.h"
 #include "core/program/program.h"
 #include "executor/communicator/peer_lost.h"
 #include "executor/run/rank_backend.h"
@@ -66,11 +67,6 @@ void RunSupervisor::notice(const std::string& text) const {
 }
 
 bool RunSupervisor::begun() const { return fs::exists(files_.record()) && fs::file_size(files_.record()) > 0; }
-
-std::int64_t RunSupervisor::steps_done() const {
-  const RunRecord record = begun() ? read_run_record(files_.record()) : RunRecord{};
-  return record.steps.empty() ? 0 : record.steps.back().step + 1;
-}
 
 // Without a checkpoint the run begins again, and must do so with what it began with.
 void RunSupervisor::require_same_beginning() const {
@@ -149,7 +145,7 @@ RunFailure RunSupervisor::describe(const LaunchResult& result) const {
     failure.cause = "ended by signal " + std::to_string(*result.interrupted_by);
   }
   if (begun()) {
-    failure.step = steps_done();
+    failure.step = steps_done(files_.record());
   }
   return failure;
 }

@@ -39,7 +39,6 @@ class RunSupervisor {
   void prepare_restart(const RunFailure& failure, const LaunchFailure& noticed);
   void notice(const std::string& text) const;
   bool begun() const;  // the record has a line
-  std::int64_t steps_done() const;
 
   const Plan& plan_;
   RunOptions options_;

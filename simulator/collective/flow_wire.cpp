@@ -5,7 +5,9 @@
 
 #include "core/error.h"
 #include "simulator/collective/flow_site.h"
+#include "simulator/fabric/busiest_lane.h"
 #include "simulator/fabric/fair_share.h"
+#include "simulator/fabric/seed_loads.h"
 
 namespace trainyard::simulator {
 
@@ -55,31 +57,25 @@ double usual_inside(const CollectiveFabric& fabric, const FlowTimes& times) {
 // The usual NIC's load over its rate, in the busier direction; by what flows say, or by what its cables carry.
 double usual_across(CollectiveFabric& fabric, const CollectiveFlows& flows) {
   const Cluster& cluster = fabric.cluster();
-  std::unordered_map<std::int32_t, double> out;
-  std::unordered_map<std::int32_t, double> in;
+  std::vector<double> out(cluster.vertices().size(), 0.0);  // by NIC
+  std::vector<double> in(out.size(), 0.0);
   for (const Flow& flow : flows.across) {
     if (*flow.source_nic != *flow.destination_nic) {
-      out[flow.source_nic->value()] += flow.bytes.si();
-      in[flow.destination_nic->value()] += flow.bytes.si();
+      out[flow.source_nic->at()] += flow.bytes.si();
+      in[flow.destination_nic->at()] += flow.bytes.si();
     }
   }
   for (const FixedFlow& fixed : flows.across_fixed) {
     if (cluster.vertex(fixed.flow.source).kind == VertexKind::kNic) {
-      out[fixed.flow.source.value()] += fixed.flow.bytes.si();
+      out[fixed.flow.source.at()] += fixed.flow.bytes.si();
     }
   }
   std::vector<double> seconds;
-  const auto add = [&](std::int32_t nic, double bytes) {
-    const double rate = nic_rate(cluster, fabric.graph(), VertexId(nic), fabric.routes().network()).si();
-    seconds.push_back(bytes / rate / kReferenceSize);
-  };
-  for (const auto& [nic, bytes] : out) {
-    const auto arriving = in.find(nic);
-    add(nic, std::max(bytes, arriving == in.end() ? 0.0 : arriving->second));
-  }
-  for (const auto& [nic, bytes] : in) {
-    if (!out.contains(nic)) {
-      add(nic, bytes);
+  for (std::size_t nic = 0; nic < out.size(); ++nic) {
+    if (const double bytes = std::max(out[nic], in[nic]); bytes > 0.0) {
+      const VertexId id(static_cast<std::int64_t>(nic));
+      const double rate = nic_rate(cluster, fabric.graph(), id, fabric.routes().network()).si();
+      seconds.push_back(bytes / rate / kReferenceSize);
     }
   }
   return median(std::move(seconds));
@@ -110,13 +106,23 @@ void solve_across(CollectiveFabric& fabric, const CollectiveFlows& flows, const 
                   WireTime& wire) {
   const int seeds = seeds_of(question);
   RoutingPolicy policy = question.routing;
+  std::optional<SeedLoads> further;  // seeds, where the busiest lane says when the last flow ends
   for (auto seed = static_cast<int>(wire.across.size()); seed < seeds; ++seed) {
     fabric.begin({question.algorithm, seed + 1, seeds});
     policy.seed = question.routing.seed + static_cast<std::uint64_t>(seed);
-    const FlowSet set = route_flows(fabric, flows.across, flows.across_fixed, policy);
-    const LastFlow last = last_to_end(fabric.lanes(), set, policy.kind != RoutingKind::kHash);
+    LastFlow last;
+    if (further) {
+      last = further->on_seed(policy.seed);
+    } else {
+      const FlowSet set = route_flows(fabric, flows.across, flows.across_fixed, policy);
+      const std::optional<LastFlow> equal = last_by_busiest_lane(fabric.lanes(), set);
+      last = equal ? *equal : last_to_end(fabric.lanes(), set, policy.kind != RoutingKind::kHash);
+      add_notes(wire.notes, set.notes);
+      if (equal && seed + 1 < seeds && flows.across_fixed.empty()) {
+        further.emplace(fabric.routes(), fabric.lanes(), set, policy);
+      }
+    }
     wire.across.push_back({last.finish.si() / kReferenceSize, last.bottleneck});
-    add_notes(wire.notes, set.notes);
   }
 }
 

@@ -6,18 +6,11 @@
 
 #include "core/error.h"
 #include "core/units/format_quantity.h"
+#include "simulator/fabric/hashed_way.h"
 #include "simulator/fabric/host_ways.h"
 #include "simulator/fabric/mix.h"
 
 namespace trainyard::simulator {
-
-namespace {
-
-std::uint64_t pair_key(std::int32_t a, std::int32_t b) {
-  return static_cast<std::uint64_t>(static_cast<std::uint32_t>(a)) << 32 | static_cast<std::uint32_t>(b);
-}
-
-}  // namespace
 
 FlowRouter::FlowRouter(Routes& routes, const RoutingPolicy& policy, std::size_t flows)
     : routes_(routes), cluster_(routes.cluster()), policy_(policy), spreader_(routes.spreader()) {
@@ -167,8 +160,7 @@ LegId FlowRouter::host_leg(VertexId device, VertexId nic, bool out) {
 // Along one path: the policy takes one way on at each step.
 void FlowRouter::walk(VertexId exit, VertexId enter, const Flow& flow) {
   EqualCostPaths& paths = routes_.network_paths();
-  hash_ = mix(mix(policy_.seed, pair_key(exit.value(), enter.value())),
-              policy_.hash_queue_pair ? pair_key(flow.queue_pair, flow.channel) : 0);
+  hash_ = hash_of(policy_, exit, enter, flow);
   quotient_ = paths.position(enter);
   bytes_ = flow.bytes.si();
   uses_.clear();
@@ -201,8 +193,7 @@ std::size_t FlowRouter::choose(std::span<const NextHop> hops, VertexId at) {
   if (policy_.kind == RoutingKind::kAdaptive) {
     return least_loaded(hops, at);
   }
-  const std::uint64_t h = policy_.hash_switch ? mix(hash_, static_cast<std::uint64_t>(at.value())) : hash_;
-  return static_cast<std::size_t>(((h >> 32) * n) >> 32);
+  return hashed_hop(policy_, hash_, n, at);
 }
 
 // Ties go by the hash, else every leaf would fill the same spine first.

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 
 #include "core/cluster/builder.h"
 #include "simulator/fabric/routing.h"
+#include "simulator/fabric/seed_loads.h"
 #include "tests/simulator/fabric/fabrics.h"
 
 namespace trainyard::simulator {
@@ -49,6 +51,41 @@ TEST(BusiestLane, EndsWhenTheLastOfAllFlowsDoes) {
           ASSERT_TRUE(last.has_value());
           EXPECT_NEAR(last->finish / last_by_rates(cluster, set), 1.0, 1e-12) << fabric << to_string(kind) << rings;
           EXPECT_TRUE(last->bottleneck.has_value());
+        }
+      }
+    }
+  }
+}
+
+// Further seeds by their lanes' loads alone, of flows so large that latencies don't count: as routed anew.
+TEST(SeedLoads, AreThoseOfFlowsRoutedOnEachSeed) {
+  for (const char* fabric : {"superpod-h100:su=1", "fat-tree:hosts=64,rail-optimised=no,oversubscription=4"}) {
+    const Cluster cluster = build_cluster(fabric);
+    const ClusterGraph graph(cluster);
+    const Lanes lanes(cluster);
+    Routes routes(cluster, graph);
+    for (const bool rings : {false, true}) {
+      for (const bool hash_queue_pair : {false, true}) {
+        std::vector<Flow> flows = neighbours(cluster, rings);
+        for (Flow& flow : flows) {
+          flow.bytes = from_si<Bytes>(1e15);
+        }
+        RoutingPolicy policy{.kind = RoutingKind::kHash, .seed = 3, .hash_queue_pair = hash_queue_pair};
+        SeedLoads loads(routes, lanes, routes.route(flows, policy), policy);
+        double least = 1e300;
+        double most = 0.0;
+        for (const std::uint64_t seed : {3, 4, 5, 6, 7, 8}) {
+          policy.seed = seed;
+          const auto anew = last_by_busiest_lane(lanes, routes.route(flows, policy));
+          ASSERT_TRUE(anew.has_value());
+          const LastFlow last = loads.on_seed(seed);
+          EXPECT_NEAR(last.finish / anew->finish, 1.0, 1e-9) << fabric << " seed " << seed;
+          EXPECT_TRUE(last.bottleneck.has_value());
+          least = std::min(least, last.finish.si());
+          most = std::max(most, last.finish.si());
+        }
+        if (!rings && std::string(fabric).starts_with("fat-tree")) {
+          EXPECT_GT(most, 1.01 * least);  // four times oversubscribed: seeds differ
         }
       }
     }
