@@ -9,6 +9,7 @@
 #include "executor/checkpoint/model_weights.h"
 #include "executor/data/byte_text.h"
 #include "executor/run/cuda_capabilities.h"
+#include "executor/run/fp8_sides.h"
 #include "executor/run/run_files.h"
 #include "executor/run/run_folder.h"
 #include "executor/run/run_rank.h"
@@ -40,6 +41,9 @@ std::string check_before_launch(const Plan& plan, const RunOptions& options) {
   if (const auto obstacle = why_not(capabilities_of(options.device.kind), plan.model, plan.layout)) {
     throw Error("the executor can't run it: " + obstacle->detail, "plan",
                 "simulate it, or choose another layout with `trainyard plan`");
+  }
+  if (options.device.kind == DeviceKind::kCuda) {
+    require_fp8_sides(plan);
   }
   if (plan.model.vocabulary < kByteVocabulary) {
     throw Error("vocabulary of " + std::to_string(plan.model.vocabulary) + " is too small for bytes", "plan",
@@ -141,6 +145,11 @@ RunOutcome launch_run(const Plan& plan, const RunOptions& options, const fs::pat
                       const RunCallbacks& callbacks) {
   const RunFiles files{options.folder};
   RunOptions own = options;
+  own.folder = whole_path(options.folder);
+  own.data = whole_path(options.data);
+  if (options.initial_weights) {
+    own.initial_weights = whole_path(*options.initial_weights);
+  }
   own.generation.data_hash = check_before_launch(plan, options);
   if (options.replace) {
     require_kept(options, files);

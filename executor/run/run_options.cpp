@@ -4,6 +4,7 @@
 #include <charconv>
 #include <functional>
 #include <map>
+#include <system_error>
 
 #include "core/error.h"
 
@@ -128,6 +129,18 @@ GenerationOptions generation_from(const Arguments& given) {
 }
 
 }  // namespace
+
+std::filesystem::path whole_path(const std::filesystem::path& path) {
+  namespace fs = std::filesystem;
+  std::error_code unknown;
+  const fs::path whole = fs::absolute(path, unknown);
+  if (unknown) {
+    return path;  // none at all, or the working directory is gone
+  }
+  const fs::path plain = whole.lexically_normal();
+  const fs::path tidy = plain.has_filename() ? plain : plain.parent_path();
+  return fs::equivalent(tidy, whole, unknown) ? tidy : whole;
+}
 
 std::vector<std::string> to_arguments(const RunOptions& options) {
   std::vector<std::string> arguments{kFolder, options.folder.string(), kData, options.data.string()};

@@ -49,6 +49,11 @@ struct RunOptions {
   RankHosts hosts;
 };
 
+// The path from the root, the same file from any working directory: ranks on other hosts may have another, and a record
+// outlives this one. Of what exists "." and ".." and a slash at the end are taken out, but for a ".." that a link makes
+// lead elsewhere than it reads. Links stay: another host may resolve them otherwise.
+std::filesystem::path whole_path(const std::filesystem::path& path);
+
 // To the arguments after the hidden verb `rank`, and back. from_arguments throws Error naming the argument.
 std::vector<std::string> to_arguments(const RunOptions& options);
 RunOptions from_arguments(const std::vector<std::string>& arguments);

@@ -24,6 +24,7 @@
 #include "executor/run/rank_connection.h"
 #include "executor/run/rank_faults.h"
 #include "executor/run/rank_statistics.h"
+#include "executor/run/replay_count.h"
 #include "executor/run/run_files.h"
 #include "executor/run/step_trace.h"
 #include "executor/worker/interpreter.h"
@@ -71,7 +72,7 @@ class RankRun {
     }
     // Of training: evaluation's batches and the gathering of weights to save come on top and aren't planned.
     training_peak_ = resident_peak();
-    say_if_nothing_replayed();
+    say_if_graphs_replayed_nothing();
     evaluate();
     connection_.tick();
     if (options_.save_model) {
@@ -179,8 +180,7 @@ class RankRun {
       traces_.push_back(rank_trace(worker_.program(), Rank(environment_.rank), step_, result.clocks));
       durations_.push_back(largest[0]);
     }
-    untraced_steps_ += traced ? 0 : 1;
-    replayed_steps_ += result.replayed ? 1 : 0;
+    replays_.add(traced, result.replayed, result.loss_scale);
     counted_ = std::move(result.counted);
     if (rank_zero()) {
       record(to_json_line(step_record(result, largest[0], ByteCount(largest[1]))));
@@ -214,16 +214,14 @@ class RankRun {
 
   std::int64_t tokens_per_step() const { return plan_.layout.sequences_per_step() * plan_.training.sequence; }
 
-  // Asked for, and then as if it hadn't been: a speed measured with it would be taken for its own.
-  void say_if_nothing_replayed() const {
-    if (!options_.graphs || replayed_steps_ > 0 || !rank_zero()) {
+  void say_if_graphs_replayed_nothing() const {
+    if (!options_.graphs || !rank_zero()) {
       return;
     }
-    const std::string why = repeated_part(worker_.role()) == 0
-                                ? "too little of a step comes before its first message or update"
-                            : untraced_steps_ < 2 ? "it takes two steps that are not traced"
-                                                  : "the device can't keep a call of it";
-    fmt::print(stderr, "--graphs: no step was replayed, each operation was enqueued by itself: {}\n", why);
+    if (const std::optional<std::string> why = replays_.why_none(repeated_part(worker_.role()))) {
+      const char* since = options_.generation.restarts ? " since the restart" : "";
+      fmt::print(stderr, "--graphs: no step{} was replayed, each operation was enqueued by itself: {}\n", since, *why);
+    }
   }
 
   void evaluate() {
@@ -257,7 +255,7 @@ class RankRun {
     counts.volumes = counted_;
     counts.buffers_allocated = worker_.buffers_allocated();
     counts.resident_peak = training_peak_;
-    counts.replayed_steps = replayed_steps_;
+    counts.replayed_steps = replays_.replayed();
     connection_.store().set(counts_key(environment_, environment_.rank), to_json_line(counts));
     if (!rank_zero()) {
       return;
@@ -290,8 +288,7 @@ class RankRun {
   std::vector<Trace> traces_;
   std::vector<Nanoseconds> durations_;
   Volumes counted_;
-  std::int64_t untraced_steps_ = 0;
-  std::int64_t replayed_steps_ = 0;
+  ReplayCount replays_;
   ByteCount training_peak_;
 };
 

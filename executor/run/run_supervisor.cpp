@@ -75,7 +75,8 @@ void RunSupervisor::require_same_beginning() const {
   }
   const auto& inputs = read_run_record(files_.record()).header.provenance.inputs;
   const auto began = inputs.find(kInitialWeightsInput);
-  const std::string before = began == inputs.end() ? std::string() : began->second;
+  // Of the options the path is whole; records of earlier versions have it as it was given.
+  const std::string before = began == inputs.end() ? std::string() : whole_path(began->second).string();
   const std::string now = options_.initial_weights ? options_.initial_weights->string() : std::string();
   if (before != now) {
     throw Error("the run has no checkpoint, and began with " + (before.empty() ? "random weights" : before), "--init",

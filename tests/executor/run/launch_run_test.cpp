@@ -140,7 +140,9 @@ TEST(LaunchRun, StartsFromSavedWeightsUnderAnotherLayout) {
   other.layout.accumulation = 8;
   RunOptions again = options;
   again.folder = folder.path() / "again";
-  again.initial_weights = RunFiles{options.folder}.model();
+  const std::filesystem::path model = RunFiles{options.folder}.model();
+  again.initial_weights = std::filesystem::relative(model);
+  ASSERT_TRUE(again.initial_weights->is_relative());
   again.steps = 1;
   again.evaluate_every.reset();
   other.training.learning_rate = 1e-30;  // so that the evaluation after the step sees the same weights
@@ -148,6 +150,10 @@ TEST(LaunchRun, StartsFromSavedWeightsUnderAnotherLayout) {
   const RunRecord second = read_run_record(RunFiles{again.folder}.record());
   ASSERT_EQ(second.evaluations.size(), 1U);
   EXPECT_NEAR(second.evaluations[0].loss, first.evaluations.back().loss, 1e-5);
+  // The record says where the weights lie to whoever reads it, from anywhere.
+  const std::filesystem::path recorded = second.header.provenance.inputs.at(kInitialWeightsInput);
+  EXPECT_TRUE(recorded.is_absolute()) << recorded;
+  EXPECT_TRUE(std::filesystem::equivalent(recorded, model)) << recorded;
 }
 
 TEST(LaunchRun, ARankThatDiesEndsTheRunWithItsNumberAndStep) {
@@ -307,6 +313,22 @@ TEST(RunFolder, ReplacesARunButNothingElse) {
   EXPECT_NO_THROW(RunFolder(files, FolderUse::kReplace));
   EXPECT_FALSE(std::filesystem::exists(files.plan()));
   EXPECT_TRUE(std::filesystem::exists(folder.path() / "thesis.tex"));
+}
+
+// Of an existing file: tidy, but for a ".." that a link makes lead elsewhere. Of another: as it was given, whole.
+TEST(WholePath, LeadsToTheSameFileFromAnyFolder) {
+  namespace fs = std::filesystem;
+  const TemporaryFolder folder;
+  const fs::path root = folder.path();
+  fs::create_directories(root / "far" / "deep");
+  fs::create_directories(root / "weights");
+  fs::create_directory_symlink(root / "far" / "deep", root / "link");
+  EXPECT_EQ(whole_path(fs::relative(root / "weights")), fs::canonical(root / "weights"));
+  EXPECT_EQ(whole_path(root / "." / "far" / ".." / "weights" / ""), root / "weights");
+  EXPECT_EQ(whole_path(root / "link"), root / "link");
+  EXPECT_EQ(whole_path(root / "link" / ".." / "deep"), root / "link" / ".." / "deep");  // far/deep; there is no deep
+  EXPECT_EQ(whole_path("no/such/folder"), fs::current_path() / "no/such/folder");
+  EXPECT_EQ(whole_path(""), "");
 }
 
 TEST(RunOptions, SurviveTheTripThroughArguments) {
