@@ -47,6 +47,9 @@ void put(ByteSink& sink, const Operation& operation) {
     sink.put(gemm->type);
     sink.put(gemm->transpose);
     sink.put(gemm->accumulate);
+    if (gemm->type == DataType::kFp8) {  // elsewhere nothing follows from it
+      sink.put(gemm->gradient);
+    }
   } else if (const auto* a = std::get_if<Attention>(&operation)) {
     for (std::int64_t v :
          {a->sequences, a->query_heads, a->key_heads, a->queries, a->keys, a->head_size, a->query_tile}) {

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "executor/calibration/kernel_cases.h"
-#include "executor/device/fp8_product.h"
+#include "executor/kernel/float8.h"
 
 namespace trainyard::executor {
 

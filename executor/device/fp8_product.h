@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "core/program/operation.h"
 #include "executor/device/values.h"
 
 namespace trainyard::executor {
@@ -13,7 +14,6 @@ struct Fp8Operand {
   const float* inverse = nullptr;  // of its scale: elements are data * *inverse; device memory
 };
 
-constexpr int kFirstWithFp8 = 89;       // compute capability: Ada; Hopper is 90
 constexpr std::int64_t kFp8Sides = 16;  // sides of both matrices are multiples of it
 
 struct Fp8Product {
@@ -23,6 +23,11 @@ struct Fp8Product {
   Values c;      // [m, n], bf16 or fp32
   bool accumulate = false;
   ConstValues bias;  // [n] bf16; null: none
+
+  // At most one of the two is.
+  constexpr GradientOperand gradient() const {
+    return a.gradient ? GradientOperand::kA : b.gradient ? GradientOperand::kB : GradientOperand::kNone;
+  }
 };
 
 }  // namespace trainyard::executor

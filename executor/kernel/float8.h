@@ -19,6 +19,9 @@
 
 namespace trainyard::executor {
 
+// GPUs have it from this compute capability on: Ada's 8.9. Hopper is 90.
+constexpr int kFirstWithFp8 = 89;
+
 struct Float8E4M3 {
   std::uint8_t bits;
   static constexpr float kLargest = 448.0F;
@@ -60,24 +63,22 @@ TRAINYARD_HOST_DEVICE inline float decode_float8(std::uint8_t code) {
 }
 
 // A GPU converts two at once, of which the other is 0; rounding and saturation are the same.
-TRAINYARD_HOST_DEVICE inline void store(Float8E4M3* to, float value) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
+static_assert(__CUDA_ARCH__ >= 10 * kFirstWithFp8, "the preprocessor asks for what kFirstWithFp8 says");
+TRAINYARD_HOST_DEVICE inline void store(Float8E4M3* to, float value) {
   std::uint16_t pair;
   asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(0.0F), "f"(value));
   to->bits = static_cast<std::uint8_t>(pair);
-#else
-  to->bits = encode_float8<3, 7, 0x7eU>(value);
-#endif
 }
 TRAINYARD_HOST_DEVICE inline void store(Float8E5M2* to, float value) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
   std::uint16_t pair;
   asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(0.0F), "f"(value));
   to->bits = static_cast<std::uint8_t>(pair);
-#else
-  to->bits = encode_float8<2, 15, 0x7bU>(value);
-#endif
 }
+#else
+TRAINYARD_HOST_DEVICE inline void store(Float8E4M3* to, float value) { to->bits = encode_float8<3, 7, 0x7eU>(value); }
+TRAINYARD_HOST_DEVICE inline void store(Float8E5M2* to, float value) { to->bits = encode_float8<2, 15, 0x7bU>(value); }
+#endif
 
 TRAINYARD_HOST_DEVICE inline float load(const Float8E4M3* from) {
   const float value = decode_float8<3, 7>(from->bits);

@@ -6,13 +6,16 @@
 #include "executor/communicator/nccl/nccl_library.h"
 #include "executor/communicator/nccl/nccl_version.h"
 #include "executor/device/cuda_module.h"
-#include "executor/device/fp8_product.h"
+#include "executor/kernel/float8.h"
 
 namespace trainyard::executor {
 
 namespace {
 
 std::string ranks_text(std::int64_t ranks) { return std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks"); }
+std::string capability_text(int capability) {  // 90: 9.0
+  return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
+}
 std::string gpus_text(int gpus) { return std::to_string(gpus) + (gpus == 1 ? " GPU" : " GPUs"); }
 
 bool enough(const UsableGpus& gpus, std::int64_t ranks, int ranks_per_gpu) {
@@ -88,8 +91,8 @@ DeviceChoice choose_device(std::optional<DeviceKind> wanted, std::int64_t ranks,
 
 void require_products(DataType compute, const DeviceChoice& choice, const UsableGpus& gpus) {
   if (choice.kind == DeviceKind::kCuda && compute == DataType::kFp8 && gpus.compute_capability < kFirstWithFp8) {
-    throw Error("the plan's products are in fp8, which GPUs have from compute capability 8.9 on; this one has " +
-                    std::to_string(gpus.compute_capability / 10) + "." + std::to_string(gpus.compute_capability % 10),
+    throw Error("the plan's products are in fp8, which GPUs have from compute capability " +
+                    capability_text(kFirstWithFp8) + " on; this one has " + capability_text(gpus.compute_capability),
                 "--device cuda", "plan with --precision bf16, or check the numbers of fp8 with --device cpu");
   }
 }

@@ -188,9 +188,7 @@ void CublasProducts::multiply_fp8(cudaStream_t stream, void* workspace, const Fp
                   .type = DataType::kFp8,
                   .transpose = Transpose::kNT,
                   .accumulate = product8.accumulate,
-                  .gradient = product8.a.gradient   ? GradientOperand::kA
-                              : product8.b.gradient ? GradientOperand::kB
-                                                    : GradientOperand::kNone};
+                  .gradient = product8.gradient()};
   const ConstValues a(product8.a.data, DataType::kFp8), b(product8.b.data, DataType::kFp8);
   const std::size_t alignment = common_alignment({a.data, b.data, product8.c.data});
   const Product& what =

@@ -338,15 +338,6 @@ TEST(Compile, ZeroShardsTheOptimizerStateWithoutPadding) {
   EXPECT_EQ(state, 2 * parameter_count(plan.model));
 }
 
-TEST(Compile, GivesTheSameProgramTwiceAndAnotherForAnotherLayout) {
-  Layout layout;
-  layout.tensor = 2;
-  const std::string hash = compile(tiny_plan(layout)).hash;
-  EXPECT_EQ(hash, compile(tiny_plan(layout)).hash);
-  layout.micro_batch = 2;
-  EXPECT_NE(hash, compile(tiny_plan(layout)).hash);
-}
-
 TEST(Compile, RefusesWhatAProgramCannotExpress) {
   Layout layout;
   layout.offload.optimizer = true;
