@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/plan/largest_loss_scale.h"
 #include "core/plan/plan.h"
 #include "core/plan/plan_size.h"
 #include "core/plan/validator.h"
@@ -11,8 +12,6 @@ namespace trainyard {
 namespace {
 
 constexpr double kLargestSetting = 1e30;  // the kernels compute in single precision
-
-constexpr double kLargestLossScale = 1 << 24;
 
 constexpr double kShortestTimeout = 0.1;  // seconds; shorter is less than a busy machine's scheduling delays
 constexpr double kLongestTimeout = 30 * 86400;

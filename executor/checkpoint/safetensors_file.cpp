@@ -45,28 +45,8 @@ void write_fully(int descriptor, std::span<const std::byte> bytes, std::int64_t 
   }
 }
 
-float from_bf16(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U); }
-
-float from_fp16(std::uint16_t bits) {
-  const std::uint32_t sign = (bits & 0x8000U) << 16U;
-  const std::uint32_t exponent = (bits >> 10U) & 0x1FU;
-  const std::uint32_t fraction = bits & 0x3FFU;
-  if (exponent == 0) {  // zero or subnormal: fraction * 2^-24, exact
-    const float magnitude = static_cast<float>(fraction) * 0x1p-24F;
-    return sign != 0 ? -magnitude : magnitude;
-  }
-  const std::uint32_t wide = exponent == 31 ? 0xFFU : exponent + 112;
-  return std::bit_cast<float>(sign | (wide << 23U) | (fraction << 13U));
-}
-
-template <class Convert>
-void convert(std::span<const std::byte> raw, std::span<float> values, const Convert& convert_one) {
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    std::uint16_t bits = 0;
-    std::memcpy(&bits, raw.data() + i * sizeof(bits), sizeof(bits));
-    values[i] = convert_one(bits);
-  }
-}
+// Of a tensor that isn't "F32".
+DataType narrow_type(const StoredTensor& tensor) { return tensor.type == "F16" ? DataType::kFp16 : DataType::kBf16; }
 
 std::int64_t slice_elements(std::span<const IndexRange> ranges) {
   std::int64_t elements = 1;
@@ -162,11 +142,7 @@ void SafetensorsReader::read(const StoredTensor& tensor, std::span<const IndexRa
     }
     raw.resize(static_cast<std::size_t>(elements * element));
     read_at(offset, raw);
-    if (tensor.type == "BF16") {
-      convert(raw, run, from_bf16);
-    } else {
-      convert(raw, run, from_fp16);
-    }
+    to_floats(ConstValues(raw.data(), narrow_type(tensor)), run.data(), elements);
   };
   for_each_run(tensor.shape, ranges, read_run, parts);
 }
@@ -205,7 +181,6 @@ void SafetensorsWriter::write(const std::string& name, std::span<const IndexRang
   check(tensor != tensors_.end() && (tensor->type == "F32" || tensor->type == "BF16" || tensor->type == "F16"),
         "a tensor is written to a file made for it");
   const bool wide = tensor->type == "F32";
-  const DataType narrow_type = tensor->type == "F16" ? DataType::kFp16 : DataType::kBf16;
   std::vector<std::byte> narrowed;
   check(slice_elements(ranges) == static_cast<std::int64_t>(values.size()), "a slice has all its values");
   const auto write_run = [&](std::int64_t whole, std::int64_t slice, std::int64_t elements) {
@@ -216,7 +191,7 @@ void SafetensorsWriter::write(const std::string& name, std::span<const IndexRang
       return;
     }
     narrowed.resize(2 * run.size());
-    from_floats(run.data(), Values(narrowed.data(), narrow_type), elements);
+    from_floats(run.data(), Values(narrowed.data(), narrow_type(*tensor)), elements);
     write_fully(descriptor_, narrowed, at, file_);
   };
   for_each_run(tensor->shape, ranges, write_run, parts);

@@ -3,19 +3,16 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/plan/largest_loss_scale.h"
 
 namespace trainyard::executor {
-
-namespace {
-constexpr double kHighest = 1 << 24;  // a gradient of 1 / 256 overflows
-}
 
 LossScale::LossScale(const LossScaling& scaling) : scaling_(scaling), state_{.scale = scaling.initial} {}
 
 void LossScale::after_step(bool overflowed) {
   if (!overflowed) {
     if (++state_.good_steps >= scaling_.growth_steps) {
-      state_.scale = std::min(2 * state_.scale, kHighest);
+      state_.scale = std::min(2 * state_.scale, kLargestLossScale);
       state_.good_steps = 0;
     }
     return;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/document/read_file.h"
+#include "core/plan/largest_loss_scale.h"
 #include "executor/run/launch_run.h"
 #include "executor/run/run_files.h"
 #include "tests/executor/run/run_support.h"
@@ -132,7 +133,7 @@ TEST_P(Recovery, EndsWithTheUndisturbedRunsWeightsBitForBit) {
   const TemporaryFolder folder;
   Plan plan = saving_plan(GetParam().layout, GetParam().optimizer);
   if (plan.layout.compute_type == DataType::kFp16) {  // skips steps before each checkpoint, and grows after
-    plan.training.loss_scaling = {.initial = 1 << 24, .growth_steps = 3};
+    plan.training.loss_scaling = {.initial = kLargestLossScale, .growth_steps = 3};
   }
   if (GetParam().gpt2) {
     plan.model = small_gpt2(true);
