@@ -41,6 +41,24 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   return result;
 }
 
+// Also where a signal interrupts it.
+int wait_for_end(pid_t child) {
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+// What a child reports of its exec(): errno; 0: it succeeded.
+int exec_error(int report) {
+  int error = 0;
+  ssize_t count = 0;
+  do {
+    count = ::read(report, &error, sizeof error);
+  } while (count < 0 && errno == EINTR);
+  return count > 0 ? error : 0;
+}
+
 // In the child, between fork and exec: async-signal-safe calls only, for other threads may have held locks.
 [[noreturn]] void become(const char* program, char* const* command, char* const* environment, int out, int err,
                          int report, pid_t parent) {
@@ -90,9 +108,8 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, const std::v
   pid_ = child;
   ::setpgid(child, child);  // whoever of the two comes first
   report.write.close();
-  int error = 0;
-  if (::read(report.read.number(), &error, sizeof error) > 0) {
-    ::waitpid(std::exchange(pid_.value, -1), nullptr, 0);
+  if (const int error = exec_error(report.read.number()); error != 0) {
+    wait_for_end(std::exchange(pid_.value, -1));
     throw Error("can't run " + command[0] + ": " + ::strerror(error), "launcher", "give the path of a program");
   }
   // The header of glibc 2.36 lacks extern "C" for pidfd_open(). Such a descriptor is closed by exec.
@@ -108,7 +125,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, const std::v
 ChildProcess::~ChildProcess() {
   if (running()) {
     signal_group(SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
+    wait_for_end(pid_);
   }
 }
 
@@ -140,8 +157,7 @@ std::optional<int> ChildProcess::reap() {
     return std::nullopt;
   }
   ::kill(-pid_, SIGKILL);  // processes that it left behind; before reaping, while the number is still its own
-  int status = 0;
-  ::waitpid(pid_, &status, 0);
+  const int status = wait_for_end(pid_);
   pid_ = -1;
   pidfd_.close();
   return status;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -60,11 +61,12 @@ Command::Command(const std::vector<std::string>& arguments) : started_(Clock::no
   if (pipe2(out.data(), O_CLOEXEC) != 0 || pipe2(err.data(), O_CLOEXEC) != 0) {
     throw std::runtime_error("no pipe");
   }
-  pid_ = fork();
-  if (pid_ == 0) {
+  const pid_t forked = fork();
+  if (forked == 0) {
     become(arguments, out[1], err[1]);
   }
-  setpgid(pid_, pid_);  // both sides, so that it holds before either goes on
+  child_.emplace(forked, true);
+  setpgid(forked, forked);  // both sides, so that it holds before either goes on
   close(out[1]);
   close(err[1]);
   out_ = out[0];
@@ -72,15 +74,11 @@ Command::Command(const std::vector<std::string>& arguments) : started_(Clock::no
 }
 
 Command::~Command() {
-  if (!reaped_) {
-    kill(-pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-  }
   close(out_);
   close(err_);
 }
 
-void Command::send_signal(int signal) const { kill(pid_, signal); }
+void Command::send_signal(int signal) const { kill(pid(), signal); }
 
 void Command::read_outputs(CommandResult& result, Clock::time_point deadline) {
   std::array<pollfd, 2> files = {pollfd{out_, POLLIN, 0}, pollfd{err_, POLLIN, 0}};
@@ -88,19 +86,21 @@ void Command::read_outputs(CommandResult& result, Clock::time_point deadline) {
   while (files[0].fd >= 0 || files[1].fd >= 0) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
     if (left <= 0) {
-      kill(-pid_, SIGKILL);
+      kill(-pid(), SIGKILL);
       return;
     }
-    poll(files.data(), files.size(), static_cast<int>(left));
+    if (poll(files.data(), files.size(), static_cast<int>(left)) < 0) {
+      continue;  // a signal: nothing has been looked at
+    }
     for (std::size_t i = 0; i < files.size(); ++i) {
       if ((files[i].revents & (POLLIN | POLLHUP)) == 0) {
         continue;
       }
       std::array<char, 65536> bytes{};
       const ssize_t count = read(files[i].fd, bytes.data(), bytes.size());
-      if (count <= 0) {
+      if (count == 0 || (count < 0 && errno != EINTR)) {
         files[i].fd = -1;
-      } else {
+      } else if (count > 0) {
         texts[i]->append(bytes.data(), static_cast<std::size_t>(count));
       }
     }
@@ -110,9 +110,7 @@ void Command::read_outputs(CommandResult& result, Clock::time_point deadline) {
 CommandResult Command::wait(std::chrono::seconds limit) {
   CommandResult result;
   read_outputs(result, Clock::now() + limit);
-  int status = 0;
-  waitpid(pid_, &status, 0);
-  reaped_ = true;
+  const int status = child_->wait();
   result.elapsed = Clock::now() - started_;
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return result;
@@ -123,7 +121,7 @@ std::vector<pid_t> Command::group_members() const {
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     const std::string name = entry.path().filename().string();
     if (std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c) != 0; }) &&
-        process_group(entry.path()) == pid_) {
+        process_group(entry.path()) == pid()) {
       members.push_back(std::stoi(name));
     }
   }

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/child.h"
+
 namespace trainyard::cli {
 
 struct CommandResult {
@@ -27,7 +29,7 @@ class Command {
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
 
-  pid_t pid() const { return pid_; }
+  pid_t pid() const { return child_->pid(); }
   void send_signal(int signal) const;
   // Reads both outputs until the command closes them, then reaps it. Kills it after `limit`.
   CommandResult wait(std::chrono::seconds limit = std::chrono::seconds(120));
@@ -36,10 +38,9 @@ class Command {
 
  private:
   void read_outputs(CommandResult& result, std::chrono::steady_clock::time_point deadline);
-  pid_t pid_ = -1;
+  std::optional<Child> child_;
   int out_ = -1;
   int err_ = -1;
-  bool reaped_ = false;
   std::chrono::steady_clock::time_point started_;
 };
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "core/document/read_file.h"
+#include "tests/support/child.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_folder.h"
 
@@ -136,15 +137,13 @@ TEST(AtomicFile, WritesThroughALinkAndEndsAtALinkToItself) {
 TEST(AtomicFile, LeavesNothingBehindWhenItsProcessIsKilled) {
   const TemporaryFolder folder;
   const auto file = folder.write("a.json", "old");
-  const pid_t child = ::fork();
-  if (child == 0) {
+  const pid_t forked = ::fork();
+  if (forked == 0) {
     AtomicFile out(file);
     out.write("new");
     ::raise(SIGKILL);
   }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFSIGNALED(status));
+  ASSERT_TRUE(WIFSIGNALED(Child(forked).wait()));
   EXPECT_EQ(read_text_file(file), "old");
   EXPECT_EQ(files_in(folder.path()), 1) << "needs a file system with O_TMPFILE (ext4, xfs, btrfs, tmpfs)";
 }

@@ -1,7 +1,7 @@
 // A library's attention beside our own kernels: plain loops in its place on emulated kernels, everywhere; cuDNN's on a
 // GPU, skipped where either is missing.
 //
-// Tolerances as in device_contract_test.cpp: two units in the last place of bf16 and fp16, of the larger of the value
+// Tolerances as in device_contract.h: two units in the last place of bf16 and fp16, of the larger of the value
 // and 3, which a gradient of unit inputs reaches.
 #include <cmath>
 #include <cstring>

@@ -18,6 +18,7 @@
 #include "executor/supervisor/find_program.h"
 #include "executor/supervisor/local_launcher.h"
 #include "executor/supervisor/signal_relay.h"
+#include "tests/support/child.h"
 
 namespace trainyard::executor {
 namespace {
@@ -255,16 +256,16 @@ class LauncherProcess : public testing::TestWithParam<int> {};
 // The launcher, in a process of its own, gets SIGKILL (no chance to act), SIGINT or SIGTERM.
 TEST_P(LauncherProcess, leaves_no_rank_behind_when_signalled) {
   const auto file = fresh_file("trainyard_pids");
-  const pid_t launcher = ::fork();
-  if (launcher == 0) {
+  const pid_t forked = ::fork();
+  if (forked == 0) {
     ::execl(TRAINYARD_TEST_RANK, TRAINYARD_TEST_RANK, "launch", file.c_str(), "3", nullptr);
     ::_exit(127);
   }
+  Child launcher(forked);
   ASSERT_TRUE(comes_true([&] { return pids_in(file).size() == 3; }, milliseconds(5000)));
   const std::vector<pid_t> ranks = pids_in(file);
-  ::kill(launcher, GetParam());
-  int status = 0;
-  ::waitpid(launcher, &status, 0);
+  ::kill(launcher.pid(), GetParam());
+  const int status = launcher.wait();
   EXPECT_EQ(WIFSIGNALED(status), GetParam() == SIGKILL);  // else it ended by itself, with 1
   EXPECT_TRUE(comes_true([&] { return std::none_of(ranks.begin(), ranks.end(), alive); }, milliseconds(2000)));
   std::filesystem::remove(file);

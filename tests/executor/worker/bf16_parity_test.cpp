@@ -20,14 +20,6 @@ namespace {
 
 constexpr std::int64_t kSteps = 10;
 
-WholeTensors assembled(const std::vector<RankResult>& ranks, std::vector<TensorSlice> RankResult::*what) {
-  std::vector<const std::vector<TensorSlice>*> slices;
-  for (const RankResult& rank : ranks) {
-    slices.push_back(&(rank.*what));
-  }
-  return assemble(slices);
-}
-
 void expect_counts(const std::vector<RankResult>& ranks) {
   for (const RankResult& rank : ranks) {
     for (const Volumes& counted : rank.counted) {
@@ -80,17 +72,17 @@ TEST_P(Bf16Layout, MatchesOneRankToWhatRoundingLeaves) {
     one.layout = types;
     const std::vector<RankResult> reference = run_as_threads(one, kSteps);
     const std::vector<RankResult> ranks = run_as_threads(plan, kSteps);
-    const WholeTensors gradients = assembled(ranks, &RankResult::gradients);
+    const WholeTensors gradients = whole_gradients(ranks);
     for (const auto& [name, tensor] : gradients) {
       EXPECT_TRUE(tensor.complete) << name;
       EXPECT_TRUE(tensor.replicas_agree) << name;
     }
     // What tensor- or data-parallel ranks all hold is the same, bit for bit, after the last step.
-    for (const auto& [name, tensor] : assembled(ranks, &RankResult::parameters)) {
+    for (const auto& [name, tensor] : whole_parameters(ranks)) {
       EXPECT_TRUE(tensor.complete) << name;
       EXPECT_TRUE(tensor.replicas_agree) << name;
     }
-    const Difference difference = compare(gradients, assembled(reference, &RankResult::gradients));
+    const Difference difference = compare(gradients, whole_gradients(reference));
     EXPECT_LE(difference.largest, 3e-2) << difference.parameter;
     EXPECT_NEAR(ranks[0].losses[0], reference[0].losses[0], 1e-3);
     EXPECT_NEAR(ranks[0].gradient_norms[0] / reference[0].gradient_norms[0], 1.0, 5e-3);
@@ -112,8 +104,7 @@ namespace {
 void expect_bitwise_equal(const Layout& a, const Layout& b, int threads = 1) {
   const std::vector<RankResult> first = run_as_threads(small_plan(a), kSteps);
   const std::vector<RankResult> second = run_as_threads(small_plan(b), kSteps, {.threads_per_rank = threads});
-  EXPECT_TRUE(
-      compare(assembled(first, &RankResult::parameters), assembled(second, &RankResult::parameters)).bitwise_equal);
+  EXPECT_TRUE(compare(whole_parameters(first), whole_parameters(second)).bitwise_equal);
   EXPECT_EQ(first[0].losses, second[0].losses);
   EXPECT_EQ(first[0].gradient_norms, second[0].gradient_norms);
 }

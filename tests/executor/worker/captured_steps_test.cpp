@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "core/plan/largest_loss_scale.h"
 #include "executor/communicator/gloo_communicator.h"
 #include "executor/device/cuda_module.h"
 #include "executor/worker/device_constants.h"
@@ -20,19 +21,11 @@ namespace trainyard::executor {
 
 namespace {
 
-WholeTensors final_parameters(const std::vector<RankResult>& ranks) {
-  std::vector<const std::vector<TensorSlice>*> slices;
-  for (const RankResult& rank : ranks) {
-    slices.push_back(&rank.parameters);
-  }
-  return assemble(slices);
-}
-
 void expect_same_with_capture(const Plan& plan, std::int64_t steps, ThreadRunOptions options = {}) {
   const std::vector<RankResult> plain = run_as_threads(plan, steps, options);
   options.captures = true;
   const std::vector<RankResult> captured = run_as_threads(plan, steps, options);
-  EXPECT_TRUE(compare(final_parameters(captured), final_parameters(plain)).bitwise_equal);
+  EXPECT_TRUE(compare(whole_parameters(captured), whole_parameters(plain)).bitwise_equal);
   for (std::size_t rank = 0; rank < plain.size(); ++rank) {
     EXPECT_EQ(captured[rank].losses, plain[rank].losses);
     for (std::size_t step = 0; step < plain[rank].gradient_norms.size(); ++step) {
@@ -109,7 +102,7 @@ TEST(CapturedSteps, AreThePlainOnesToTheLastBit) {
   expect_same_with_capture(small_plan(layout_of(1, 0)), 5);
   expect_same_with_capture(small_plan(layout_of(1, 0, DataType::kBf16), OptimizerKind::kSgd), 5);
   Plan scaling = small_plan(layout_of(1, 0, DataType::kFp16));
-  scaling.training.loss_scaling = {.initial = 1 << 24, .growth_steps = 3};  // the scale falls and grows
+  scaling.training.loss_scaling = {.initial = kLargestLossScale, .growth_steps = 3};  // the scale falls and grows
   expect_same_with_capture(scaling, 12);
   expect_same_with_capture(small_plan(layout_of(2, 1)), 5);  // until the first bucket is reduced
   Plan gpt2 = small_plan(layout_of(1, 0));

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/plan/largest_loss_scale.h"
 #include "executor/checkpoint/safetensors_file.h"
 #include "executor/worker/loss_scale.h"
 #include "tests/executor/worker/layout_cases.h"
@@ -16,16 +17,6 @@
 namespace trainyard::executor {
 
 namespace {
-
-constexpr double kTooLarge = 1 << 24;  // a gradient of 1 / 256 overflows
-
-WholeTensors assembled(const std::vector<RankResult>& ranks, std::vector<TensorSlice> RankResult::*what) {
-  std::vector<const std::vector<TensorSlice>*> slices;
-  for (const RankResult& rank : ranks) {
-    slices.push_back(&(rank.*what));
-  }
-  return assemble(slices);
-}
 
 Layout layout_of(int tensor, int pipeline, int data, int zero) {
   Layout layout = fp16_layout();
@@ -74,8 +65,7 @@ TEST(Fp16Training, FollowsFp32OverAHundredSteps) {
     EXPECT_NEAR(fp16[0].gradient_norms[0] / fp32[0].gradient_norms[0], 1.0, 2e-3);
     EXPECT_LE(mean, 4e-4) << to_string(optimizer);
     EXPECT_LE(largest, 3e-3) << to_string(optimizer);
-    const Difference difference =
-        compare(assembled(fp16, &RankResult::gradients), assembled(fp32, &RankResult::gradients));
+    const Difference difference = compare(whole_gradients(fp16), whole_gradients(fp32));
     EXPECT_LE(difference.largest, 4e-3) << difference.parameter;
     EXPECT_EQ(fp16[0].loss_scales, std::vector<double>(100, 65536));
   }
@@ -89,12 +79,12 @@ TEST(Fp16Training, EveryKindOfLayoutMatchesOneRankAndItsCounts) {
                                layout_of(1, 2, 1, 0), layout_of(2, 2, 1, 0), layout_of(1, 2, 2, 1), narrow_gradients}) {
     SCOPED_TRACE(test_name(layout));
     const std::vector<RankResult> ranks = run_as_threads(small_plan(layout), 4);
-    const WholeTensors gradients = assembled(ranks, &RankResult::gradients);
+    const WholeTensors gradients = whole_gradients(ranks);
     if (layout.tensor == 1) {  // two key heads for two tensor-parallel ranks: another model
-      EXPECT_LE(compare(gradients, assembled(reference, &RankResult::gradients)).largest, 4e-3);
+      EXPECT_LE(compare(gradients, whole_gradients(reference)).largest, 4e-3);
       EXPECT_NEAR(ranks[0].losses[0], reference[0].losses[0], 2e-4);
     }
-    for (const auto& [name, tensor] : assembled(ranks, &RankResult::parameters)) {
+    for (const auto& [name, tensor] : whole_parameters(ranks)) {
       EXPECT_TRUE(tensor.complete && tensor.replicas_agree) << name;
     }
     for (const RankResult& rank : ranks) {
@@ -112,7 +102,7 @@ TEST(Fp16Training, SkipsStepsThatOverflowUntilTheScaleFits) {
        {layout_of(1, 1, 1, 0), layout_of(1, 1, 2, 1), layout_of(2, 1, 1, 0), layout_of(1, 2, 2, 1)}) {
     SCOPED_TRACE(test_name(layout));
     Plan plan = small_plan(layout);
-    plan.training.loss_scaling = {.initial = kTooLarge, .growth_steps = 5};
+    plan.training.loss_scaling = {.initial = kLargestLossScale, .growth_steps = 5};
     const std::vector<RankResult> ranks = run_as_threads(plan, 20);
     const RankResult& first = ranks[0];
     ASSERT_FALSE(std::isfinite(first.gradient_norms[0]));
@@ -122,7 +112,7 @@ TEST(Fp16Training, SkipsStepsThatOverflowUntilTheScaleFits) {
       skipped += finite ? 0 : 1;
       good = finite ? good + 1 : 0;
       const double factor = !finite ? 0.5 : good == 5 ? 2.0 : 1.0;
-      EXPECT_EQ(first.loss_scales[step + 1], std::min(kTooLarge, factor * first.loss_scales[step])) << step;
+      EXPECT_EQ(first.loss_scales[step + 1], std::min(kLargestLossScale, factor * first.loss_scales[step])) << step;
       good = good == 5 ? 0 : good;
       if (!finite) {  // the same weights, other tokens
         EXPECT_TRUE(std::isfinite(first.losses[step]));
@@ -141,11 +131,11 @@ TEST(Fp16Training, SkipsStepsThatOverflowUntilTheScaleFits) {
 // Only its skips are no updates: the weights are the first ones.
 TEST(Fp16Training, ASkippedStepLeavesWeightsAndMomentsAlone) {
   Plan plan = small_plan(layout_of(1, 1, 2, 1));
-  plan.training.loss_scaling.initial = kTooLarge;
+  plan.training.loss_scaling.initial = kLargestLossScale;
   const std::vector<RankResult> one = run_as_threads(plan, 1);
   ASSERT_FALSE(std::isfinite(one[0].gradient_norms[0]));
   const std::vector<RankResult> none = run_as_threads(plan, 0);
-  EXPECT_TRUE(compare(assembled(one, &RankResult::parameters), assembled(none, &RankResult::parameters)).bitwise_equal);
+  EXPECT_TRUE(compare(whole_parameters(one), whole_parameters(none)).bitwise_equal);
 }
 
 // 2^16 and 2^10 are exact factors of a gradient that neither overflows nor underflows: nearly the same run.

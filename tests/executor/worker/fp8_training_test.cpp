@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "executor/device/cuda_module.h"
+#include "executor/kernel/float8.h"
 #include "tests/executor/device/cuda/emulated_device.h"
 #include "tests/executor/worker/layout_cases.h"
 #include "tests/executor/worker/tensor_comparison.h"
@@ -13,14 +14,6 @@
 namespace trainyard::executor {
 
 namespace {
-
-WholeTensors gradients(const std::vector<RankResult>& ranks) {
-  std::vector<const std::vector<TensorSlice>*> slices;
-  for (const RankResult& rank : ranks) {
-    slices.push_back(&rank.gradients);
-  }
-  return assemble(slices);
-}
 
 Plan fp8_plan(int tensor, int pipeline, int data) {
   Layout layout = bf16_layout();
@@ -44,7 +37,7 @@ Plan in_bf16(Plan plan) {
 void expect_the_cpus_step(const Plan& plan, const ThreadRunOptions& options) {
   const std::vector<RankResult> expected = run_as_threads(plan, 2);
   const std::vector<RankResult> got = run_as_threads(plan, 2, options);
-  const Difference difference = compare(gradients(got), gradients(expected));
+  const Difference difference = compare(whole_gradients(got), whole_gradients(expected));
   EXPECT_LE(difference.largest, 0.1) << difference.parameter;
   EXPECT_NEAR(got[0].losses[0], expected[0].losses[0], 1e-3);
   EXPECT_EQ(got[0].counted[0], expected[0].counted[0]);
@@ -68,7 +61,7 @@ TEST(Fp8Training, FollowsBf16OverAHundredSteps) {
   EXPECT_NEAR(fp8[0].losses[0], bf16[0].losses[0], 1e-2);
   EXPECT_LE(mean, 2e-2);
   EXPECT_NEAR(fp8[0].losses.back(), bf16[0].losses.back(), 5e-2);
-  const Difference difference = compare(gradients(fp8), gradients(bf16));
+  const Difference difference = compare(whole_gradients(fp8), whole_gradients(bf16));
   EXPECT_LE(difference.largest, 0.15) << difference.parameter;
   EXPECT_GE(difference.largest, 1e-3);  // it is another arithmetic
 }
@@ -82,7 +75,7 @@ TEST(Fp8Training, EveryKindOfLayoutMatchesOneRankAndItsCounts) {
     const std::vector<RankResult> ranks = run_as_threads(plan, 4);
     const std::vector<RankResult> bf16 = run_as_threads(in_bf16(plan), 0);
     if (plan.layout.tensor == 1) {  // a scale is of what a rank holds, and of a micro-batch
-      EXPECT_LE(compare(gradients(ranks), gradients(reference)).largest, 3e-2);
+      EXPECT_LE(compare(whole_gradients(ranks), whole_gradients(reference)).largest, 3e-2);
       EXPECT_NEAR(ranks[0].losses[0], reference[0].losses[0], 1e-3);
     }
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
@@ -106,7 +99,7 @@ TEST(Fp8Training, OfGpt2) {
   const std::vector<RankResult> fp8 = run_as_threads(plan, 2);
   const std::vector<RankResult> bf16 = run_as_threads(in_bf16(plan), 2);
   EXPECT_NEAR(fp8[0].losses[0], bf16[0].losses[0], 1e-2);
-  EXPECT_LE(compare(gradients(fp8), gradients(bf16)).largest, 0.15);
+  EXPECT_LE(compare(whole_gradients(fp8), whole_gradients(bf16)).largest, 0.15);
   EXPECT_EQ(fp8[0].counted[0], fp8[0].planned);
 }
 
@@ -124,7 +117,7 @@ TEST(Fp8Training, AStepOnAGpuIsTheCpus) {
   if (!status.problem.empty()) {
     GTEST_SKIP() << status.problem;
   }
-  if (status.gpus.front().compute_capability < 89) {
+  if (status.gpus.front().compute_capability < kFirstWithFp8) {
     GTEST_SKIP() << "the GPU has no fp8";
   }
   ThreadRunOptions options;

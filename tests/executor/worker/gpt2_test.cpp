@@ -29,14 +29,6 @@ Plan gpt2_plan(const Layout& layout, bool tied) {
   return plan;
 }
 
-WholeTensors assembled(const std::vector<RankResult>& ranks, std::vector<TensorSlice> RankResult::*what) {
-  std::vector<const std::vector<TensorSlice>*> slices;
-  for (const RankResult& rank : ranks) {
-    slices.push_back(&(rank.*what));
-  }
-  return assemble(slices);
-}
-
 struct Case {
   Layout layout;
   bool tied = true;
@@ -87,9 +79,9 @@ TEST_P(Gpt2Layout, MatchesOneRank) {
   ASSERT_EQ(why_not(cpu_capabilities(), plan.model, plan.layout), std::nullopt);
   const std::vector<RankResult> reference = run_as_threads(reference_plan(plan), kSteps);
   const std::vector<RankResult> ranks = run_as_threads(plan, kSteps, {.nccl = GetParam().nccl});
-  const WholeTensors gradients = assembled(ranks, &RankResult::gradients);
+  const WholeTensors gradients = whole_gradients(ranks);
   EXPECT_EQ(gradients.size(), parameters(plan.model).size());
-  const WholeTensors expected = assembled(reference, &RankResult::gradients);
+  const WholeTensors expected = whole_gradients(reference);
   for (const auto& [name, tensor] : gradients) {
     EXPECT_TRUE(tensor.complete && tensor.replicas_agree) << name;
     // The gradient of the keys' bias is 0 but for rounding: a shift of all scores of a row. It is part of c_attn.bias.
@@ -160,7 +152,7 @@ TEST(Gpt2Bf16, FollowsFp32) {
   for (std::size_t step = 0; step < fp32[0].losses.size(); ++step) {
     EXPECT_NEAR(bf16[0].losses[step], fp32[0].losses[step], 3e-3 + 1e-3 * static_cast<double>(step)) << step;
   }
-  EXPECT_LE(compare(assembled(bf16, &RankResult::gradients), assembled(fp32, &RankResult::gradients)).largest, 5e-2);
+  EXPECT_LE(compare(whole_gradients(bf16), whole_gradients(fp32)).largest, 5e-2);
   EXPECT_EQ(bf16[0].allocated.value(), bf16[0].planned_bytes.value());
 }
 
@@ -181,7 +173,7 @@ TEST(Gpt2Slices, HoldTheSameHeadsOfQueryKeyAndValue) {
   layout.accumulation = 8;
   const Plan plan = gpt2_plan(layout, true);
   const std::vector<RankResult> ranks = run_as_threads(plan, 0);
-  const WholeTensors one = assembled(run_as_threads(reference_plan(plan), 0), &RankResult::parameters);
+  const WholeTensors one = whole_parameters(run_as_threads(reference_plan(plan), 0));
   int seen = 0;
   for (const TensorSlice& slice : ranks[1].parameters) {
     if (slice.parameter.kind != ParameterKind::kQueryKeyValue || slice.parameter.part != ParameterPart::kWeight) {
@@ -224,7 +216,7 @@ TEST(Gpt2TiedAcrossStages, HasOneTableToTheLastBit) {
     layout.zero_stage = zero;
     layout.accumulation = 4;
     const std::vector<RankResult> ranks = run_as_threads(gpt2_plan(layout, true), kSteps);
-    for (const auto& [name, tensor] : assembled(ranks, &RankResult::parameters)) {
+    for (const auto& [name, tensor] : whole_parameters(ranks)) {
       EXPECT_TRUE(tensor.complete && tensor.replicas_agree) << name << " with ZeRO " << zero;
     }
   }

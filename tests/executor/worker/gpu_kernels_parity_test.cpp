@@ -16,19 +16,11 @@ namespace trainyard::executor {
 
 namespace {
 
-WholeTensors gradients(const std::vector<RankResult>& ranks) {
-  std::vector<const std::vector<TensorSlice>*> slices;
-  for (const RankResult& rank : ranks) {
-    slices.push_back(&rank.gradients);
-  }
-  return assemble(slices);
-}
-
 void expect_same_step(const Plan& plan, const ThreadRunOptions& options, double tolerance, double loss_tolerance) {
   constexpr std::int64_t kSteps = 2;
   const std::vector<RankResult> expected = run_as_threads(plan, kSteps);
   const std::vector<RankResult> got = run_as_threads(plan, kSteps, options);
-  const Difference difference = compare(gradients(got), gradients(expected));
+  const Difference difference = compare(whole_gradients(got), whole_gradients(expected));
   EXPECT_LE(difference.largest, tolerance) << difference.parameter;
   for (std::size_t rank = 0; rank < got.size(); ++rank) {
     for (std::size_t step = 0; step < kSteps; ++step) {
@@ -85,7 +77,7 @@ TEST(GpuKernels, AStepInTf32IsThatInFp32OnTheCpu) {
   const std::vector<RankResult> fp32 = run_as_threads(plan, 3);
   plan.layout.compute_type = DataType::kTf32;
   const std::vector<RankResult> tf32 = run_as_threads(plan, 3);
-  EXPECT_TRUE(compare(gradients(tf32), gradients(fp32)).bitwise_equal);
+  EXPECT_TRUE(compare(whole_gradients(tf32), whole_gradients(fp32)).bitwise_equal);
   EXPECT_EQ(tf32[0].losses, fp32[0].losses);
   EXPECT_EQ(tf32[0].allocated, fp32[0].allocated);
   expect_same_step(plan, emulated(), 1e-5, 1e-5);

@@ -19,22 +19,6 @@ namespace {
 constexpr std::int64_t kSteps = 20;
 constexpr double kTolerance = 1e-5;
 
-WholeTensors gradients(const std::vector<RankResult>& ranks) {
-  std::vector<const std::vector<TensorSlice>*> slices;
-  for (const RankResult& rank : ranks) {
-    slices.push_back(&rank.gradients);
-  }
-  return assemble(slices);
-}
-
-WholeTensors final_parameters(const std::vector<RankResult>& ranks) {
-  std::vector<const std::vector<TensorSlice>*> slices;
-  for (const RankResult& rank : ranks) {
-    slices.push_back(&rank.parameters);
-  }
-  return assemble(slices);
-}
-
 double largest_loss_difference(const RankResult& a, const RankResult& b) {
   double largest = 0;
   for (std::size_t step = 0; step < a.losses.size(); ++step) {
@@ -92,10 +76,10 @@ TEST_P(EveryLayout, MatchesOneRankWithAdamW) {
   const Plan plan = small_plan(GetParam());
   const std::vector<RankResult> reference = run_as_threads(reference_plan(plan), kSteps);
   const std::vector<RankResult> ranks = run_as_threads(plan, kSteps);
-  const WholeTensors whole = gradients(ranks);
+  const WholeTensors whole = whole_gradients(ranks);
   expect_complete(whole, plan);
-  expect_complete(final_parameters(ranks), plan);
-  const Difference difference = compare(whole, gradients(reference));
+  expect_complete(whole_parameters(ranks), plan);
+  const Difference difference = compare(whole, whole_gradients(reference));
   EXPECT_LE(difference.largest, kTolerance) << difference.parameter;
   expect_same_training(ranks, reference[0]);
   expect_counts(ranks);
@@ -142,9 +126,9 @@ TEST(TiedEmbeddings, MatchOneRank) {
     plan.model.tied_embeddings = true;
     const std::vector<RankResult> reference = run_as_threads(reference_plan(plan), kSteps);
     const std::vector<RankResult> ranks = run_as_threads(plan, kSteps);
-    const WholeTensors whole = gradients(ranks);
+    const WholeTensors whole = whole_gradients(ranks);
     expect_complete(whole, plan);
-    EXPECT_LE(compare(whole, gradients(reference)).largest, kTolerance);
+    EXPECT_LE(compare(whole, whole_gradients(reference)).largest, kTolerance);
     expect_same_training(ranks, reference[0]);
     expect_counts(ranks);
   }
@@ -186,7 +170,7 @@ Seen effect_of(Fault fault) {
     const Plan plan = small_plan(two_data_ranks(), optimizer);
     const std::vector<RankResult> reference = run_as_threads(reference_plan(plan), kSteps);
     const std::vector<RankResult> faulty = run_as_threads(plan, kSteps, {.fault = fault});
-    seen.gradients = compare(gradients(faulty), gradients(reference));
+    seen.gradients = compare(whole_gradients(faulty), whole_gradients(reference));
     const double losses = largest_loss_difference(faulty[0], reference[0]);
     (optimizer == OptimizerKind::kAdamW ? seen.adamw_losses : seen.sgd_losses) = losses;
   }
@@ -229,7 +213,7 @@ namespace {
 void expect_bitwise_equal(const Layout& a, const Layout& b) {
   const std::vector<RankResult> first = run_as_threads(small_plan(a), kSteps);
   const std::vector<RankResult> second = run_as_threads(small_plan(b), kSteps);
-  const Difference difference = compare(final_parameters(first), final_parameters(second));
+  const Difference difference = compare(whole_parameters(first), whole_parameters(second));
   EXPECT_TRUE(difference.bitwise_equal) << describe(a) << " against " << describe(b) << ": " << difference.parameter
                                         << " differs by " << difference.largest;
   EXPECT_EQ(first[0].losses, second[0].losses);
@@ -292,7 +276,7 @@ TEST(BitForBit, ThreadsPerRankChangeNothing) {
   const Plan plan = small_plan(data_parallel(1, false));
   const std::vector<RankResult> one = run_as_threads(plan, kSteps, {.threads_per_rank = 1});
   const std::vector<RankResult> three = run_as_threads(plan, kSteps, {.threads_per_rank = 3});
-  EXPECT_TRUE(compare(final_parameters(one), final_parameters(three)).bitwise_equal);
+  EXPECT_TRUE(compare(whole_parameters(one), whole_parameters(three)).bitwise_equal);
 }
 
 }  // namespace trainyard::executor

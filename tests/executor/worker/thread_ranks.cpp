@@ -155,6 +155,22 @@ std::vector<RankResult> run_as_threads(const Plan& plan, std::int64_t steps, con
   return results;
 }
 
+namespace {
+WholeTensors assembled(const std::vector<RankResult>& ranks, std::vector<TensorSlice> RankResult::*what) {
+  std::vector<const std::vector<TensorSlice>*> slices;
+  for (const RankResult& rank : ranks) {
+    slices.push_back(&(rank.*what));
+  }
+  return assemble(slices);
+}
+}  // namespace
+
+WholeTensors whole_gradients(const std::vector<RankResult>& ranks) { return assembled(ranks, &RankResult::gradients); }
+
+WholeTensors whole_parameters(const std::vector<RankResult>& ranks) {
+  return assembled(ranks, &RankResult::parameters);
+}
+
 std::string saved_weights(const Plan& plan) {
   const TemporaryFolder folder;
   run_as_threads(plan, 0, {.save_to = folder.path()});

@@ -14,6 +14,7 @@
 #include "executor/data/step_tokens.h"
 #include "executor/device/cpu_device.h"
 #include "executor/worker/worker.h"
+#include "tests/executor/worker/tensor_comparison.h"
 
 namespace trainyard::executor {
 
@@ -46,6 +47,10 @@ struct ThreadRunOptions {
 
 // Throws what a rank threw.
 std::vector<RankResult> run_as_threads(const Plan& plan, std::int64_t steps, const ThreadRunOptions& options = {});
+
+// What the ranks hold together.
+WholeTensors whole_gradients(const std::vector<RankResult>& ranks);
+WholeTensors whole_parameters(const std::vector<RankResult>& ranks);
 
 // The weights' file that the plan's ranks save before any step.
 std::string saved_weights(const Plan& plan);
