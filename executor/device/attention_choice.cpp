@@ -27,4 +27,12 @@ AttentionChoice attention_choice(std::optional<AttentionChoice> given) {
   return set == nullptr || *set == '\0' ? AttentionChoice::kAuto : parse_attention_choice(set);
 }
 
+bool wants_cudnn(AttentionChoice choice, const std::string& problem) {
+  if (choice == AttentionChoice::kCudnn && !problem.empty()) {
+    throw Error(problem, std::string(kAttentionVariable) + "=cudnn",
+                "`trainyard doctor` says what is there; auto or own runs without");
+  }
+  return choice != AttentionChoice::kOwn && problem.empty();
+}
+
 }  // namespace trainyard::executor

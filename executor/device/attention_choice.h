@@ -22,4 +22,8 @@ AttentionChoice parse_attention_choice(std::string_view text);
 // What is given, otherwise the environment's, otherwise kAuto.
 AttentionChoice attention_choice(std::optional<AttentionChoice> given);
 
+// Whether cuDNN's attention is to be made. problem: why it can't be, empty where it can; throws Error with it for
+// kCudnn.
+bool wants_cudnn(AttentionChoice choice, const std::string& problem);
+
 }  // namespace trainyard::executor

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <exception>
+#include <stdexcept>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -122,13 +123,58 @@ void add_pass(Graph& graph, const FusedShape& shape, const FusedTensors& tensors
   shape.pass == AttentionPass::kForward ? add_forward(graph, shape, tensors) : add_backward(graph, shape, tensors);
 }
 
-// Whether cuDNN has kernels for it. handle null: on the GPU whose properties the graph has been given.
-void require_support(Graph& graph, cudnnHandle_t handle) {
-  require(graph.validate());
-  require(handle == nullptr ? graph.build_operation_graph() : graph.build_operation_graph(handle));
-  require(graph.create_execution_plans({fe::HeurMode_t::A}));
-  graph.deselect_workspace_greater_than(kFusedWorkspace);
-  require(graph.check_support());
+// What cuDNN has against a graph; empty: nothing. Throws Error where it is the GPU or the library that failed.
+std::string answer(fe::error_t status) {
+  using Code = fe::error_code_t;
+  const Code code = status.get_code();
+  if (code == Code::OK || code == Code::CUDA_API_FAILED || code == Code::INVALID_CUDA_DEVICE ||
+      code == Code::HANDLE_ERROR) {
+    require(status);
+    return "";
+  }
+  return status.get_message().empty() ? "it gives no reason" : status.get_message();
+}
+
+// Adds the pass; what the front end has against it, empty: nothing. The graph knows its GPU's compute capability, so
+// that no GPU is asked, and the front end throws only for what it has no implementation of.
+std::string describe(Graph& graph, const FusedShape& shape, const FusedTensors& tensors) {
+  try {
+    add_pass(graph, shape, tensors);
+  } catch (const std::runtime_error& refusal) {
+    return refusal.what();
+  }
+  return "";
+}
+
+// Why cuDNN has no kernels for it; empty: it has. handle null: on the GPU whose properties the graph has been given.
+std::string unsupported(Graph& graph, const FusedShape& shape, const FusedTensors& tensors, cudnnHandle_t handle) {
+  std::string why = describe(graph, shape, tensors);
+  if (why.empty()) {
+    why = answer(graph.validate());
+  }
+  if (why.empty()) {
+    why = answer(handle == nullptr ? graph.build_operation_graph() : graph.build_operation_graph(handle));
+  }
+  if (why.empty()) {
+    why = answer(graph.create_execution_plans({fe::HeurMode_t::A}));
+  }
+  if (why.empty()) {
+    graph.deselect_workspace_greater_than(kFusedWorkspace);
+    why = answer(graph.check_support());
+  }
+  return why;
+}
+
+// What work returns. Exceptions of the front end and of the library become an Error with a way out.
+template <class Work>
+auto with_way_out(const Work& work) {
+  try {
+    return work();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& failure) {
+    throw Error(std::string("cuDNN's front end failed: ") + failure.what(), kDoing, kHint);
+  }
 }
 
 std::string mebibytes(std::int64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
@@ -144,19 +190,22 @@ std::string cudnn_version_text(std::size_t version) {
 struct CudnnAttention::Plan {
   explicit Plan(const FusedShape& shape) : tensors(fused_tensors(shape)) {}
 
-  // Throws Error where cuDNN doesn't take it.
-  void make(const FusedShape& shape, cudnnHandle_t handle) {
+  // Why cuDNN doesn't take it; empty: it does. Throws Error for whatever else goes wrong.
+  std::string make(const FusedShape& shape, int compute_capability, cudnnHandle_t handle) {
     auto made = std::make_unique<Graph>();
-    add_pass(*made, shape, tensors);
-    require_support(*made, handle);
+    made->set_sm_version(compute_capability);
+    std::string why = unsupported(*made, shape, tensors, handle);
+    if (!why.empty()) {
+      return why;
+    }
     require(made->build_plans());
     require(made->get_workspace_size(workspace));
     if (workspace > kFusedWorkspace) {  // with what the front end adds to the plan's
-      throw Error("it would take " + mebibytes(workspace) + " beside the plan's memory, more than " +
-                      mebibytes(kFusedWorkspace),
-                  kDoing, kHint);
+      return "it would take " + mebibytes(workspace) + " beside the plan's memory, more than " +
+             mebibytes(kFusedWorkspace);
     }
     graph = std::move(made);
+    return "";
   }
 
   FusedTensors tensors;
@@ -174,6 +223,10 @@ struct CudnnAttention::Arrays {
 };
 
 CudnnAttention::CudnnAttention(const CudnnOptions& options) : options_(options) {
+  int major = 0, minor = 0;
+  require(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, options_.ordinal));
+  require(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, options_.ordinal));
+  compute_capability_ = 10 * major + minor;
   require(cudaSetDevice(options_.ordinal));
   require(cudnnCreate(&handle_));
 }
@@ -190,15 +243,13 @@ std::string CudnnAttention::name() const { return "cuDNN " + cudnn_version_text(
 std::optional<std::int64_t> CudnnAttention::workspace(const FusedShape& shape) {
   auto found = plans_.find(shape);
   if (found == plans_.end()) {
-    found = plans_.emplace(shape, std::make_unique<Plan>(shape)).first;
-    try {
-      require(cudaSetDevice(options_.ordinal));
-      found->second->make(shape, handle_);
-    } catch (const Error& refusal) {
-      tell(shape, refusal.problem());
-    } catch (const std::exception& refusal) {  // the front end's own
-      tell(shape, refusal.what());
+    require(cudaSetDevice(options_.ordinal));
+    auto plan = std::make_unique<Plan>(shape);
+    if (const std::string why = with_way_out([&] { return plan->make(shape, compute_capability_, handle_); });
+        !why.empty()) {
+      tell(shape, why);
     }
+    found = plans_.emplace(shape, std::move(plan)).first;  // not before: what throws is no refusal
   }
   const Plan& plan = *found->second;
   return plan.graph == nullptr ? std::nullopt : std::optional(plan.workspace);
@@ -256,17 +307,13 @@ std::string library_problem() {
 std::unique_ptr<FusedAttention> make(const CudnnOptions& options) { return std::make_unique<CudnnAttention>(options); }
 
 std::string refusal(const FusedShape& shape, const AbsentGpu& gpu) {
-  const auto properties = std::make_shared<fe::DeviceProperties>();
-  require(properties->deserialize({gpu.properties.begin(), gpu.properties.end()}));
-  Graph graph;
-  graph.set_device_properties(properties).set_sm_version(gpu.compute_capability);
-  try {
-    add_pass(graph, shape, fused_tensors(shape));
-    require_support(graph, nullptr);
-  } catch (const Error& error) {
-    return error.problem();
-  }
-  return "";
+  return with_way_out([&] {
+    const auto properties = std::make_shared<fe::DeviceProperties>();
+    require(properties->deserialize({gpu.properties.begin(), gpu.properties.end()}));
+    Graph graph;
+    graph.set_device_properties(properties).set_sm_version(gpu.compute_capability);
+    return unsupported(graph, shape, fused_tensors(shape), nullptr);
+  });
 }
 
 constexpr CudnnModule kModule{kCudnnModuleVersion, library_name, library_problem, make, refusal};

@@ -1,9 +1,11 @@
 // cuDNN's scaled dot-product attention (its graph interface, built by NVIDIA's C++ front end), forward and backward.
 //
 // A graph and its plan are made once a shape and kept, as cuDNN's heuristics rank them first among those within
-// kFusedWorkspace. The backward is cuDNN's deterministic one: on GPUs of compute capability below 10 it keeps the
-// scores' gradient between two passes, 2 bytes for each of sequences * heads * rows * rows, which for long sequences is
-// beyond kFusedWorkspace; our own kernels, which need 4 bytes a row and head, then do it.
+// kFusedWorkspace. A shape is refused by what cuDNN says of graph and kind of GPU before anything is compiled, and by
+// the workspace; whatever else fails is an Error, since the next time it might not. The backward is cuDNN's
+// deterministic one: on GPUs of compute capability below 10 it keeps the scores' gradient between two passes, 2 bytes
+// for each of sequences * heads * rows * rows, which for long sequences is beyond kFusedWorkspace; our own kernels,
+// which need 4 bytes a row and head, then do it.
 //
 // Bytes: forward reads Q, K, V and writes out and the log-sum-exp, as our own kernels do (attention_forward.h);
 // backward adds the above, written once and read once. Both are bound by the tensor cores.
@@ -52,6 +54,7 @@ class CudnnAttention final : public FusedAttention {
   void run(void* stream, const FusedShape& shape, void* workspace, const Arrays& arrays);
 
   CudnnOptions options_;
+  int compute_capability_ = 0;  // 90: 9.0
   cudnnHandle_t handle_ = nullptr;
   std::map<FusedShape, std::unique_ptr<Plan>> plans_;
 };

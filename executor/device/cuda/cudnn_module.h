@@ -31,7 +31,7 @@ struct CudnnModule {
   std::string (*problem)() = nullptr;  // why the library won't do; empty: it will
   std::unique_ptr<FusedAttention> (*make)(const CudnnOptions& options) = nullptr;  // throws Error
   // Why cuDNN doesn't take the shape on that GPU; empty: it does. Nothing is compiled, so no GPU is needed, but a
-  // libcuda.so.1, if only the toolkit's stub. Throws Error where cuDNN can't read the GPU's properties.
+  // libcuda.so.1, if only the toolkit's stub. Throws Error where cuDNN fails, as where it can't read the properties.
   std::string (*refusal)(const FusedShape& shape, const AbsentGpu& gpu) = nullptr;
 };
 

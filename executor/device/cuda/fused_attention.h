@@ -19,8 +19,9 @@ class FusedAttention {
 
   virtual std::string name() const = 0;  // "cuDNN 9.19.0"
 
-  // Bytes of device memory that it needs for a pass of this shape; empty: it doesn't take the shape. The first call of
-  // a shape makes what the passes use, which may take a second; not while a stream is captured.
+  // Bytes of device memory that it needs for a pass of this shape; empty: it doesn't take the shape, which it says of
+  // that shape on that kind of GPU always. The first call of a shape makes what the passes use, which may take a
+  // second; not while a stream is captured. Throws Error where that fails, for it might not fail the next time.
   virtual std::optional<std::int64_t> workspace(const FusedShape& shape) = 0;
 
   // A shape that it takes, of that pass; arrays aligned to kFusedAlignment; workspace: of that size, the stream's
@@ -29,6 +30,14 @@ class FusedAttention {
                        float* log_sum_exp) = 0;
   virtual void backward(void* stream, const FusedShape& shape, void* workspace, ConstValues qkv, ConstValues out,
                         const float* log_sum_exp, ConstValues out_grad, Values qkv_grad) = 0;
+};
+
+// What a device with a FusedAttention has beside Device.
+class FusedPasses {
+ public:
+  virtual ~FusedPasses() = default;
+  // Of attention, that the library was called for; those of a capture count once.
+  virtual std::int64_t fused_passes() const = 0;
 };
 
 }  // namespace trainyard::executor

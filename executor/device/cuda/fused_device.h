@@ -1,11 +1,13 @@
 // FusedDevice: LaunchedDevice whose attention is a library's where that takes the shape, and our own kernels otherwise.
 //
-// Which of the two it is depends on shape, type and alignment alone, so that a resumed run chooses as the first did.
+// Which of the two it is depends on shape, type and alignment alone, so that a resumed run chooses as the first did. A
+// library that fails is therefore no reason for our own kernels: its Error ends the run.
 //
 // Base gives, beside what LaunchedDevice asks of it,
 //   enqueue_native(Stream, work)   calls work(void* native_stream) in the stream's order
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,7 +21,7 @@
 namespace trainyard::executor {
 
 template <class Base>
-class FusedDevice : public LaunchedDevice<Base> {
+class FusedDevice : public LaunchedDevice<Base>, public FusedPasses {
  public:
   using LaunchedDevice<Base>::LaunchedDevice;
 
@@ -56,6 +58,8 @@ class FusedDevice : public LaunchedDevice<Base> {
     }
   }
 
+  std::int64_t fused_passes() const override { return passes_; }
+
  private:
   // Whether pass(native stream, shape, workspace) was enqueued.
   template <class Pass>
@@ -69,10 +73,12 @@ class FusedDevice : public LaunchedDevice<Base> {
     void* workspace = *bytes == 0 ? nullptr : this->scratch(stream, (*bytes + kFloat - 1) / kFloat);
     this->enqueue_native(stream, [=, shape = *shape](void* native) { pass(native, shape, workspace); });
     this->count(attention_flops(attention), 0);
+    ++passes_;
     return true;
   }
 
   std::unique_ptr<FusedAttention> fused_;
+  std::int64_t passes_ = 0;
 };
 
 }  // namespace trainyard::executor

@@ -59,25 +59,17 @@ CudaStatus status() {
   return status;
 }
 
-// Null: our own kernels.
+// Null: our own kernels. A cuDNN that is there and fails is an Error for kAuto too: it might not fail when the run is
+// resumed, which would then go on with other bits.
 std::unique_ptr<FusedAttention> make_fused(AttentionChoice choice, int ordinal) {
   if (choice == AttentionChoice::kOwn) {
+    return nullptr;  // without opening it
+  }
+  const OpenedCudnn cudnn = open_cudnn();
+  if (!wants_cudnn(choice, cudnn.problem)) {
     return nullptr;
   }
-  const bool asked = choice == AttentionChoice::kCudnn;
-  try {
-    const OpenedCudnn cudnn = open_cudnn();
-    if (!cudnn.problem.empty()) {
-      throw Error(cudnn.problem, std::string(kAttentionVariable) + "=cudnn",
-                  "`trainyard doctor` says what is there; auto or own runs without");
-    }
-    return cudnn.module->make({.ordinal = ordinal, .tells_refusals = asked});
-  } catch (const Error&) {
-    if (asked) {
-      throw;
-    }
-    return nullptr;
-  }
+  return cudnn.module->make({.ordinal = ordinal, .tells_refusals = choice == AttentionChoice::kCudnn});
 }
 
 std::unique_ptr<Device> make_device(CudaDeviceOptions options) {

@@ -136,6 +136,8 @@ void expect_close_arrays(const std::vector<std::vector<float>>& got, const std::
   }
 }
 
+std::int64_t fused_passes(const Device& device) { return dynamic_cast<const FusedPasses&>(device).fused_passes(); }
+
 class FusedAttentionOf : public testing::TestWithParam<DataType> {
  protected:
   std::unique_ptr<Device> emulated(std::function<bool(const FusedShape&)> takes) {
@@ -160,6 +162,8 @@ TEST_P(FusedAttentionOf, FindsAndLeavesItsOperandsAsOurOwnKernelsDo) {
     EXPECT_EQ(taken_.back().pass, AttentionPass::kBackward);
   }
   EXPECT_EQ(fused->counters().flops, own->counters().flops);  // counted once, whoever computes
+  EXPECT_EQ(fused_passes(*fused), 10);                        // two of each of the five shapes
+  EXPECT_EQ(fused_passes(*own), 0);
 }
 
 TEST_P(FusedAttentionOf, EachPassMayBeEithers) {
@@ -172,6 +176,7 @@ TEST_P(FusedAttentionOf, EachPassMayBeEithers) {
     expect_close_arrays(run(*mixed, a, GetParam()), expected, GetParam());
     ASSERT_EQ(taken_.size(), 1U);
     EXPECT_EQ(taken_.front().pass, pass);
+    EXPECT_EQ(fused_passes(*mixed), 1);
   }
 }
 
@@ -186,6 +191,25 @@ TEST_P(FusedAttentionOf, WhatItCannotTakeIsNotAskedOfIt) {
   fused->attention_forward(kStream, shape(1, 2, 1, 10, 16), qkv.at() + 1, out.at(), log_sum_exp.at().as<float>());
   fused->synchronize();
   EXPECT_TRUE(taken_.empty());
+}
+
+// A resumed run, in which it need not fail again, would otherwise go on with other bits.
+TEST_P(FusedAttentionOf, WhereItFailsOurOwnKernelsDoNotTakeOver) {
+  bool fails = true;
+  const auto device = emulated([&fails](const FusedShape&) {
+    if (fails) {
+      throw Error("out of memory", "attention");
+    }
+    return true;
+  });
+  Passes passes(*device, shape(1, 2, 1, 10, 16), GetParam());
+  EXPECT_EQ(error_of([&] { passes.enqueue(); }).problem(), "out of memory");
+  EXPECT_TRUE(std::isnan(passes.results().front().front()));  // as nobody wrote it
+  EXPECT_EQ(fused_passes(*device), 0);
+  fails = false;
+  passes.enqueue();
+  EXPECT_FALSE(std::isnan(passes.results().front().front()));
+  EXPECT_EQ(taken_.size(), 2U);  // asked again, and both passes are its
 }
 
 TEST_P(FusedAttentionOf, ItsNameIsTheDevices) {
@@ -223,8 +247,11 @@ TEST_P(CudaFusedAttention, AgreesWithOurOwnKernels) {
   EXPECT_TRUE(contains(fused->name(), "attention by cuDNN"));
   for (const Attention& a : kShapes) {
     SCOPED_TRACE(testing::Message() << "length " << a.queries << ", head size " << a.head_size);
+    const std::int64_t before = fused_passes(*fused);
     expect_close_arrays(run(*fused, a, GetParam()), run(*own, a, GetParam()), GetParam());
+    EXPECT_EQ(fused_passes(*fused), before + 2);  // neither was our own kernels'
   }
+  EXPECT_EQ(fused_passes(*own), 0);
 }
 
 TEST_P(CudaFusedAttention, RepeatsToTheBitAlsoFromAGraph) {
@@ -234,9 +261,11 @@ TEST_P(CudaFusedAttention, RepeatsToTheBitAlsoFromAGraph) {
     Passes passes(*device, a, GetParam());
     passes.enqueue();
     const auto first = passes.results();
+    ASSERT_EQ(fused_passes(*device), 2);
     passes.forget();
     const auto graph = device->capture([&] { passes.enqueue(); });
     ASSERT_NE(graph, nullptr);
+    ASSERT_EQ(fused_passes(*device), 4);
     device->enqueue(*graph);
     EXPECT_EQ(passes.results(), first);
     EXPECT_EQ(run(*make_cuda_device({.attention = AttentionChoice::kCudnn}), a, GetParam()), first);

@@ -110,5 +110,16 @@ TEST(AttentionChoice, IsReadByName) {
   EXPECT_EQ(attention_choice(AttentionChoice::kOwn), AttentionChoice::kOwn);
 }
 
+TEST(AttentionChoice, AMissingCudnnIsAnErrorOnlyWhereItWasAskedFor) {
+  EXPECT_TRUE(wants_cudnn(AttentionChoice::kAuto, ""));
+  EXPECT_TRUE(wants_cudnn(AttentionChoice::kCudnn, ""));
+  EXPECT_FALSE(wants_cudnn(AttentionChoice::kOwn, ""));
+  EXPECT_FALSE(wants_cudnn(AttentionChoice::kOwn, "no libcudnn.so.9"));
+  EXPECT_FALSE(wants_cudnn(AttentionChoice::kAuto, "no libcudnn.so.9"));
+  const Error error = error_of([] { wants_cudnn(AttentionChoice::kCudnn, "no libcudnn.so.9"); });
+  EXPECT_EQ(error.problem(), "no libcudnn.so.9");
+  EXPECT_EQ(error.where(), "TRAINYARD_ATTENTION=cudnn");
+}
+
 }  // namespace
 }  // namespace trainyard::executor

@@ -15,7 +15,7 @@ namespace trainyard::executor {
 
 class PlainFusedAttention final : public FusedAttention {
  public:
-  // takes: which shapes. taken: gets each shape whose pass has run; outlives this.
+  // takes: which shapes; may throw, as a library may fail. taken: gets each shape whose pass has run; outlives this.
   PlainFusedAttention(std::function<bool(const FusedShape&)> takes, std::vector<FusedShape>* taken)
       : takes_(std::move(takes)), taken_(taken) {}
 

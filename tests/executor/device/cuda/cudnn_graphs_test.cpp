@@ -109,5 +109,23 @@ TEST_F(CudnnGraphs, BackwardOfLongSequencesIsOursWhereItWouldKeepScores) {
   expect_both_taken(a, kB200);  // whose deterministic backward keeps none
 }
 
+// The front end throws while such a graph is described, or answers when it is validated: either is a refusal.
+TEST_F(CudnnGraphs, WhatTheFrontEndHasNoImplementationOfIsRefused) {
+  for (const AttentionPass pass : {AttentionPass::kForward, AttentionPass::kBackward}) {
+    Attention a = shape(1, 2, 2, 64, 64);
+    a.pass = pass;
+    FusedShape odd = fused_shape(a, DataType::kBf16).value();
+    odd.head_size = odd.value_size = 20;  // rows of 40 bytes, no multiple of the 16 that its loads take
+    EXPECT_NE(module_->refusal(odd, kH100), "");
+  }
+}
+
+TEST_F(CudnnGraphs, AGpuThatItCannotReadIsAnErrorAndNoRefusal) {
+  const Attention a = shape(1, 2, 2, 64, 64);
+  ASSERT_EQ(refusal(a, AttentionPass::kForward, kH100), "");
+  const Error error = error_of([&] { refusal(a, AttentionPass::kForward, {"no properties", 90}); });
+  EXPECT_TRUE(contains(error.hint(), "TRAINYARD_ATTENTION=own")) << error.hint();
+}
+
 }  // namespace
 }  // namespace trainyard::executor
