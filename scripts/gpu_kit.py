@@ -47,7 +47,7 @@ def main():
         for name, library in shared_libraries(source):
             shutil.copy2(library.resolve(), kit / "build" / "lib" / name)
     for folder in ("scripts", "models"):
-        shutil.copytree(ROOT / folder, kit / folder)
+        shutil.copytree(ROOT / folder, kit / folder, ignore=shutil.ignore_patterns("__pycache__"))
     for pattern in ("docs/*.md", "core/*/*.h", "executor/*/*.h"):
         for file in ROOT.glob(pattern):
             target = kit / file.relative_to(ROOT)
