@@ -3,9 +3,12 @@
 # CMake looks for them: neither a toolkit nor Debian has them. They come from the package index that pip is set up for
 # (nvidia-cudnn-frontend, MIT and Apache-2.0). Does nothing where they are there, or where cuDNN or nvcc isn't.
 # Exits 77 with the reason where they can't be had.
+#
+# cudnn_front_end.sh --find prints the folder of cuDNN's own headers; exits 1 where they aren't found.
 set -eu
 
-folder=${1:?usage: cudnn_front_end.sh DIR}/cudnn-frontend
+argument=${1:?usage: cudnn_front_end.sh DIR, or --find}
+folder=$argument/cudnn-frontend
 package=nvidia-cudnn-frontend==1.32.0
 python=/usr/bin/python3
 
@@ -14,19 +17,31 @@ skip() {
   exit 77
 }
 
-# has_cudnn NVCC: a toolkit of packages or of wheels, or the system.
-has_cudnn() {
+# find_cudnn NVCC: where cmake/FindCUDNN.cmake looks as well: what the environment names, beside the toolkit, the system.
+find_cudnn() {
   beside=$(dirname "$(readlink -f "$1")")/..
-  for place in "${CUDNN_ROOT:-}" "${CUDNN_HOME:-}" "$beside" "$beside/../cudnn" /usr /usr/local; do
-    if [ -n "$place" ] && [ -e "$place/include/cudnn.h" ]; then return 0; fi
+  for place in "${CUDNN_ROOT:-}" "${CUDNN_HOME:-}" "${CUDA_PATH:-}" "${CUDA_HOME:-}" "$beside" "$beside/../cudnn" \
+    /usr/local /usr; do
+    [ -n "$place" ] || continue
+    # A prefix of wheels has a folder for each; Debian's packages have one for each kind of processor.
+    for headers in "$place/include" "$place/nvidia/cudnn/include" "$place"/include/*-linux-gnu; do
+      if [ -e "$headers/cudnn_version.h" ]; then
+        echo "$headers"
+        return 0
+      fi
+    done
   done
   return 1
 }
 
 nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
-if [ ! -x "$nvcc" ] || ! has_cudnn "$nvcc" || [ -e "$folder/include/cudnn_frontend.h" ]; then exit 0; fi
-mkdir -p "$1"
-scratch=$(mktemp -d "$1/cudnn-frontend.XXXXXX")
+if [ "$argument" = --find ]; then
+  find_cudnn "$nvcc"
+  exit
+fi
+if [ ! -x "$nvcc" ] || ! find_cudnn "$nvcc" >/dev/null || [ -e "$folder/include/cudnn_frontend.h" ]; then exit 0; fi
+mkdir -p "$argument"
+scratch=$(mktemp -d "$argument/cudnn-frontend.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 "$python" -m venv "$scratch/venv" || skip "venv failed (Debian: python3-venv)"
 "$scratch/venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --retries 1 \
