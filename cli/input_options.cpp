@@ -79,4 +79,15 @@ simulator::InputFeed input_feed(const InputOptions& options, const FedJob& job) 
   return feed;
 }
 
+simulator::InputFeed input_feed(const InputOptions& options, const Plan& plan, const Fabric& fabric,
+                                const std::string& cluster) {
+  return input_feed(options, {.model = plan.model,
+                              .training = plan.training,
+                              .layout = plan.layout,
+                              .fabric = fabric,
+                              .ranks = plan.layout.ranks(),
+                              .cluster = cluster,
+                              .checkpoint_every = plan.checkpoint.every_steps});
+}
+
 }  // namespace trainyard::cli

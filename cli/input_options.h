@@ -8,6 +8,7 @@
 #include "core/layout/layout.h"
 #include "core/model/model_spec.h"
 #include "core/plan/accelerator.h"
+#include "core/plan/plan.h"
 #include "core/plan/training.h"
 #include "simulator/step/input_feed.h"
 
@@ -41,5 +42,9 @@ struct FedJob {
 // Unsaid rates are those of the graph, where a flag is given (text alone never waits, and a graph takes its time to
 // read), else of the usual failure profile's storage. Throws Error for what makes no sense.
 simulator::InputFeed input_feed(const InputOptions& options, const FedJob& job);
+
+// Of a plan on this fabric, with its own checkpoints. cluster: as FedJob's.
+simulator::InputFeed input_feed(const InputOptions& options, const Plan& plan, const Fabric& fabric,
+                                const std::string& cluster);
 
 }  // namespace trainyard::cli

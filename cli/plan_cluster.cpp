@@ -239,7 +239,9 @@ Seconds step_of(const simulator::RankedLayout& picked, std::size_t place, const 
 
 int plan_on_cluster(const Session& session, const PlanOptions& options, const DeviceProfile& profile) {
   const AnalyticProfile& analytic = *profile.analytic();
-  const StackedMachine stacked = open_stacked_machine(analytic.accelerator, analytic.fabric, options.software);
+  const StackedMachine stacked = open_stacked_machine(
+      analytic.accelerator, analytic.fabric, options.software,
+      [&](const Plan& own) { return input_feed(options.input, own, analytic.fabric, options.machine.cluster); });
   const simulator::SearchRequest request = cluster_request(options, stacked.machine);
   print_anchors(stacked, request.space.workload.model.experts.has_value());
   check_machine(options, request, profile.analytic()->fabric);

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -77,24 +79,13 @@ Outcome on_curves(const Plan& plan, const AnalyticProfile& cluster, const Option
   return simulator::simulate_on_curves(plan, machine, *simulator::curve_groups(machine, machine), detail);
 }
 
-// The step of a cluster's simulation waits for data where reading takes longer; its trace shows it without.
-void feed(simulator::ClusterSimulation& result, const Plan& plan, const Options& options, const Fabric& fabric) {
-  const simulator::InputFeed feed = input_feed(options.input, {.model = plan.model,
-                                                               .training = plan.training,
-                                                               .layout = plan.layout,
-                                                               .fabric = fabric,
-                                                               .ranks = plan.layout.ranks(),
-                                                               .cluster = options.machine.cluster,
-                                                               .checkpoint_every = plan.checkpoint.every_steps});
-  simulator::wait_for_input(result, feed);
-}
-
 void take(Simulated& simulated, Outcome outcome, const Options& options, const Fabric& fabric) {
   if (const Infeasible* infeasible = std::get_if<Infeasible>(&outcome)) {
     refuse(*infeasible, options, options.machine.cluster);
   }
   simulated.on_cluster = std::get<simulator::ClusterSimulation>(std::move(outcome));
-  feed(*simulated.on_cluster, simulated.plan, options, fabric);
+  simulator::wait_for_input(*simulated.on_cluster,
+                            input_feed(options.input, simulated.plan, fabric, options.machine.cluster));
   simulated.result = std::move(simulated.on_cluster->simulation);
 }
 
@@ -134,9 +125,23 @@ Simulated simulate_file(const Options& options) {
 
 std::string time_text(Nanoseconds time) { return time == 0 ? "-" : format_quantity(to_seconds(time)); }
 
+// What the compute stream does with a step.
+struct StepPart {
+  const char* name;
+  Nanoseconds simulator::RoleTimes::*time;
+};
+constexpr std::array<StepPart, 3> kStepParts = {
+    {{"compute", &simulator::RoleTimes::compute},
+     {"exposed communication", &simulator::RoleTimes::exposed_communication},
+     {"waiting", &simulator::RoleTimes::waiting}}};
+
+std::size_t columns_of(const Simulated& simulated) {
+  return std::min(simulated.result.program.roles.size(), kMostColumns);
+}
+
 // A column a role: its kinds of instruction, then what the compute stream did with the step.
 Table times_table(const Simulated& simulated) {
-  const std::size_t columns = std::min(simulated.result.program.roles.size(), kMostColumns);
+  const std::size_t columns = columns_of(simulated);
   std::vector<std::string> headings = {"time per step"};
   for (std::size_t role = 0; role < columns; ++role) {
     headings.push_back(fmt::format("role {} (stage {})", role, simulated.result.program.roles[role].stage));
@@ -163,10 +168,27 @@ Table times_table(const Simulated& simulated) {
         [kind](const simulator::RoleTimes& times) { return times.busy[static_cast<std::size_t>(kind)]; });
   }
   table.add_rule();
-  row("compute", [](const simulator::RoleTimes& times) { return times.compute; });
-  row("exposed communication", [](const simulator::RoleTimes& times) { return times.exposed_communication; });
-  row("waiting", [](const simulator::RoleTimes& times) { return times.waiting; });
+  for (const StepPart& part : kStepParts) {
+    row(part.name, [&part](const simulator::RoleTimes& times) { return times.*part.time; });
+  }
   return table;
+}
+
+// How the table's rows below the rule make the step: those that no role has aren't there.
+std::string sum_of_parts(const Simulated& simulated) {
+  const std::vector<simulator::RoleTimes>& roles = simulated.result.step.roles;
+  const auto shown = std::ranges::count_if(kStepParts, [&](const StepPart& part) {
+    return std::any_of(roles.begin(), roles.begin() + static_cast<std::ptrdiff_t>(columns_of(simulated)),
+                       [&](const simulator::RoleTimes& times) { return times.*part.time != 0; });
+  });
+  const bool fed =
+      simulated.on_cluster &&
+      simulated.on_cluster->waterfall.losses[static_cast<std::size_t>(simulator::StepLoss::kInput)] > Seconds();
+  return fmt::format("{} the step{}",
+                     shown == 1   ? "the last is"
+                     : shown == 2 ? "the last two add up to"
+                                  : "the last three add up to",
+                     fed ? " before it waits for data" : "");
 }
 
 Table memory_table(const simulator::RoleMemory& memory) {
@@ -297,9 +319,8 @@ void print_simulation(const Session& session, const Simulated& simulated) {
   if (simulated.result.program.roles.size() > kMostColumns) {
     fmt::print("and {} more roles: see --json\n", simulated.result.program.roles.size() - kMostColumns);
   }
-  fmt::print("{}\n",
-             "\nKinds may run side by side; the last three add up to the step. Ranks of one role have the same\n"
-             "instructions up to peers.");
+  fmt::print("\nKinds may run side by side; {}.\nRanks of one role have the same instructions up to peers.\n",
+             sum_of_parts(simulated));
   fmt::print("\n{}", memory_table(simulator::worst(simulated.result.memory)).text(session.out));
 }
 

@@ -21,6 +21,7 @@
 #include "core/units/parse_quantity.h"
 #include "executor/run/run_files.h"
 #include "simulator/planner/search_machine.h"
+#include "simulator/throughput/machine_rates.h"
 
 namespace trainyard::cli {
 
@@ -41,18 +42,23 @@ simulator::OwnRun run_of_folder(const std::string& folder, const simulator::Mach
   if (!fs::exists(files.record())) {
     throw Error("holds no run", folder, "give the folder that `trainyard run --output` wrote");
   }
-  const std::vector<Seconds> steps = warm_steps(read_run_record(files.record()));
+  const RunRecord record = read_run_record(files.record());
+  const std::vector<Seconds> steps = warm_steps(record);
   if (steps.empty()) {
     throw Error("no step of the run counts", folder, "a run of at least one step");
   }
-  return simulator::own_run(folder, read_plan(files.plan()), machine, steps[steps.size() / 2]);
+  Plan plan = read_plan(files.plan());
+  plan.cluster.device = record.header.device;  // where it did run
+  return simulator::own_run(folder, plan, machine, steps[steps.size() / 2]);
 }
 
-std::vector<simulator::OwnRun> runs_of(const std::string& anchor, const simulator::Machine& machine) {
+std::vector<simulator::OwnRun> runs_of(const std::string& anchor, const simulator::Machine& machine,
+                                       const FeedOfPlan& feed) {
   if (const std::optional<std::size_t> equals = equals_of(anchor)) {
     const auto step = parse_quantity<Seconds>(std::string_view(anchor).substr(*equals + 1), std::string(kFlag));
-    const std::string plan = anchor.substr(0, *equals);
-    return {simulator::own_run(plan, read_plan(plan), machine, step)};
+    const std::string name = anchor.substr(0, *equals);
+    const Plan plan = read_plan(name);
+    return {simulator::own_run(name, plan, machine, step, feed(plan))};
   }
   if (fs::is_directory(anchor)) {
     return {run_of_folder(anchor, machine)};
@@ -99,17 +105,23 @@ void add_anchor_options(CLI::App& verb, StackOption& option, const std::string& 
 }
 
 StackProfile open_stack(const Accelerator& accelerator, const std::string& word) {
-  if (fs::is_regular_file(word)) {
-    return simulator::with_scale_folded(parse_stack_profile(read_text_file(word), word));
+  StackProfile stack = fs::is_regular_file(word)
+                           ? simulator::with_scale_folded(parse_stack_profile(read_text_file(word), word))
+                           : simulator::find_stack(accelerator, word);
+  // A family of all generations says none.
+  if (!stack.generation.empty() && stack.generation != simulator::generation_of(accelerator)) {
+    fmt::print(stderr, "note: --stack {} is of {}, another generation than {}\n", word, stack.generation,
+               accelerator.name);
   }
-  return simulator::find_stack(accelerator, word);
+  return stack;
 }
 
-StackedMachine open_stacked_machine(const Accelerator& accelerator, const Fabric& fabric, const StackOption& option) {
+StackedMachine open_stacked_machine(const Accelerator& accelerator, const Fabric& fabric, const StackOption& option,
+                                    const FeedOfPlan& feed) {
   StackedMachine stacked{{accelerator, fabric, open_stack(accelerator, option.stack)}, {}};
   std::vector<simulator::OwnRun> runs;
   for (const std::string& anchor : option.anchors) {
-    for (simulator::OwnRun& run : runs_of(anchor, stacked.machine)) {
+    for (simulator::OwnRun& run : runs_of(anchor, stacked.machine, feed)) {
       runs.push_back(std::move(run));
     }
   }
@@ -132,6 +144,11 @@ void save_stack(const StackOption& option, const StackProfile& profile) {
 
 void print_anchors(const StackedMachine& stacked, bool experts) {
   for (const simulator::AnchorEffect& run : stacked.anchors) {
+    if (run.known) {
+      fmt::print(stderr, "note: {} counts already: {} a step measured, {} predicted now\n", run.name,
+                 format_quantity(run.measured), format_quantity(run.after));
+      continue;
+    }
     fmt::print(stderr, "note: anchored on {}: {} a step measured, {} predicted before, {} now\n", run.name,
                format_quantity(run.measured), format_quantity(run.before), format_quantity(run.after));
   }
@@ -149,7 +166,8 @@ nlohmann::ordered_json to_json(const std::vector<simulator::AnchorEffect>& ancho
     list.push_back({{"run", run.name},
                     {"measured_s", run.measured.si()},
                     {"predicted_before_s", run.before.si()},
-                    {"predicted_s", run.after.si()}});
+                    {"predicted_s", run.after.si()},
+                    {"known", run.known}});
   }
   return list;
 }

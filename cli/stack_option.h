@@ -7,7 +7,9 @@
 //   --anchor rows.json              measured runs in the form of published ones (docs/file_formats.md)
 #pragma once
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,15 +36,21 @@ std::vector<FileArgument> files_of(const StackOption& option);  // that it reads
 void add_stack_option(CLI::App& verb, std::string& stack, const std::string& group);
 void add_anchor_options(CLI::App& verb, StackOption& option, const std::string& group);
 
-// Throws Error for a name that isn't known, and for a file that is no profile.
+// A note says where the profile is of another generation. Throws Error for a name that isn't known, and for a file that
+// is no profile.
 StackProfile open_stack(const Accelerator& accelerator, const std::string& word);
 
-// The machine with its stack, and what anchors made of it. Throws Error for --save-stack without --anchor.
+// How a plan's data comes, where that is known: what its measured steps waited for (input_options.h).
+using FeedOfPlan = std::function<std::optional<simulator::InputFeed>(const Plan& plan)>;
+
+// The machine with its stack, and what anchors made of it. Of runs in a folder and of rows, which are of text, steps
+// don't wait. Throws Error for --save-stack without --anchor.
 struct StackedMachine {
   simulator::Machine machine;
   std::vector<simulator::AnchorEffect> anchors;
 };
-StackedMachine open_stacked_machine(const Accelerator& accelerator, const Fabric& fabric, const StackOption& option);
+StackedMachine open_stacked_machine(const Accelerator& accelerator, const Fabric& fabric, const StackOption& option,
+                                    const FeedOfPlan& feed);
 
 // Writes the profile where --save-stack says: with the answer, so that a stopped one leaves no file.
 void save_stack(const StackOption& option, const StackProfile& profile);

@@ -211,9 +211,6 @@ void wait_for_input(ClusterSimulation& result, const InputFeed& feed) {
   const Layout& layout = estimate.layout;
   const Seconds before = estimate.step_time;
   const Seconds stall = input_stall(feed, layout, before);
-  if (!(stall > Seconds())) {
-    return;
-  }
   result.waterfall.losses[static_cast<std::size_t>(StepLoss::kInput)] += stall;
   estimate.step_time += stall;
   result.spread = fed(result.spread, feed, layout);
@@ -223,6 +220,9 @@ void wait_for_input(ClusterSimulation& result, const InputFeed& feed) {
   const double slower = before / estimate.step_time;
   for (double* rate : {&estimate.tokens_per_second, &estimate.mfu, &result.hfu, &result.mfu_full_attention}) {
     *rate *= slower;
+  }
+  if (!(stall > Seconds())) {
+    return;  // its slowest and fastest may: an interval's low end waits first
   }
   result.notes.push_back("a step waits " + format_quantity(stall) + " for data on average: reading takes " +
                          format_quantity(input_time(feed, layout)) +

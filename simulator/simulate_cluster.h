@@ -61,8 +61,8 @@ std::variant<ClusterSimulation, Infeasible> simulate_on_curves(const Plan& plan,
 // With what steps of these times wait for data on average.
 StepSpread fed(const StepSpread& spread, const InputFeed& feed, const Layout& layout);
 
-// Adds what the step waits for data on average: to its time, interval and waterfall, as the loss "input". A trace shows
-// the step without it; a note says so.
+// Adds what steps wait for data on average: to each end of the interval and of the seeds' spread, and to the step, its
+// time and its waterfall, as the loss "input". A trace shows the step without it; a note says so where it waits.
 void wait_for_input(ClusterSimulation& result, const InputFeed& feed);
 
 }  // namespace trainyard::simulator

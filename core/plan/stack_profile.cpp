@@ -63,12 +63,14 @@ StackProfile parse_stack_profile(const std::string& text, const std::string& whe
   profile.post_validation = reader.boolean("post_validation");
   profile.fused_accumulation = reader.boolean("fused_accumulation");
   profile.early_stop = reader.optional_boolean("early_stop").value_or(false);
-  profile.band_fitted = reader.number("band_fitted", 0.0, 2.0);
-  profile.band = reader.number("band", 0.0, 2.0);
-  profile.band_anchored = reader.number("band_anchored", 0.0, 2.0);
-  profile.band_experts = reader.number("band_experts", 0.0, 2.0);
+  profile.band_fitted = reader.number("band_fitted", 0.0, kWidestBand);
+  profile.band = reader.number("band", 0.0, kWidestBand);
+  profile.band_anchored = reader.number("band_anchored", 0.0, kWidestBand);
+  profile.band_experts = reader.number("band_experts", 0.0, kWidestBand);
   profile.scale = reader.optional_number("scale", 0.1, 10.0).value_or(1.0);
-  profile.anchored = reader.optional_boolean("anchored").value_or(false);
+  if (reader.has("anchors")) {
+    profile.anchors = reader.texts("anchors");
+  }
   profile.sources = reader.texts("sources");
   profile.groups = reader.texts("groups");
   profile.provenance = reader.text("provenance");
@@ -102,8 +104,8 @@ std::string stack_profile_text(const StackProfile& profile) {
   if (profile.scale != 1.0) {
     root["scale"] = profile.scale;
   }
-  if (profile.anchored) {
-    root["anchored"] = true;
+  if (!profile.anchors.empty()) {
+    root["anchors"] = profile.anchors;
   }
   root["sources"] = profile.sources;
   root["groups"] = profile.groups;

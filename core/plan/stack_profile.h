@@ -63,13 +63,15 @@ struct StackProfile {
   double band_anchored = 0.06;
   double band_experts = 0.2;         // at least, of models with experts
   double scale = 1.0;                // of step time: a user's own run
-  bool anchored = false;             // on runs of a user's own (own_runs.h)
+  std::vector<std::string> anchors;  // runs of a user's own that it follows (own_runs.h): which, and their step time
   std::vector<std::string> sources;  // whose measurements the constants were fitted on
   std::vector<std::string> groups;   // which of their groups
   std::string provenance;
 
   double constant(StackConstant which) const { return constants.at(static_cast<std::size_t>(which)); }
 };
+
+constexpr double kWidestBand = 2.0;  // of a profile's bands
 
 constexpr int kStackProfileSchema = 1;
 

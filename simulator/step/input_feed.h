@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "core/layout/layout.h"
 #include "core/units/quantity.h"
@@ -38,5 +39,10 @@ Seconds input_time(const InputFeed& feed, const Layout& layout);
 
 // What a step of this time waits on average: S - s. Rates must be above 0.
 Seconds input_stall(const InputFeed& feed, const Layout& layout, Seconds step);
+
+// s of a step that took S on average: the root of the same equation,
+//   s = (S^2 - 2 w' t) / (S - w') where S < 2 t,  w' = write / steps between writes,  else S
+// Nothing where s is at most t, or above it by no more than runs scatter: steps that wait for data all take the same.
+std::optional<Seconds> without_input_stall(const InputFeed& feed, const Layout& layout, Seconds took);
 
 }  // namespace trainyard::simulator

@@ -55,27 +55,33 @@ double sustained_share(const Accelerator& accelerator) {
   return std::min(1.0, std::pow(dense / kReference, kExponent));
 }
 
-std::string_view generation_of(const Accelerator& accelerator) {
+std::optional<std::string_view> generation_named(std::string_view name) {
   struct Word {
     std::string_view part;
     std::string_view generation;
   };
-  constexpr std::array<Word, 10> kWords = {{{"b200", "blackwell"},
+  constexpr std::array<Word, 12> kWords = {{{"b200", "blackwell"},
                                             {"b300", "blackwell"},
                                             {"h100", "hopper"},
                                             {"h200", "hopper"},
                                             {"h800", "hopper"},
                                             {"h20", "hopper"},
+                                            {"a100", "ampere"},
+                                            {"a800", "ampere"},
                                             {"v100", "volta"},
                                             {"mi3", "cdna3"},
                                             {"mi250", "cdna2"},
                                             {"l40", "ada"}}};
   for (const Word& word : kWords) {
-    if (accelerator.name.find(word.part) != std::string::npos) {
+    if (name.find(word.part) != std::string_view::npos) {
       return word.generation;
     }
   }
-  return "ampere";
+  return std::nullopt;
+}
+
+std::string_view generation_of(const Accelerator& accelerator) {
+  return generation_named(accelerator.name).value_or("ampere");
 }
 
 FlopsPerSecond peak_of(const Accelerator& accelerator, DataType type) {

@@ -1,6 +1,7 @@
 // MachineRates: an accelerator under a stack, as rates that kernels reach with a layout's types.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "core/program/data_type.h"
@@ -39,6 +40,10 @@ struct MachineRates {
 // A100 1, H100 SXM .77, GB300 .69, GB200 .64, B200 .62. Unknown power: by the generation's usual.
 // Source: fit to published steps (A100, H100, B200, GB200, GB300), docs/cost_model.md.
 double sustained_share(const Accelerator& accelerator);
+
+// What the name of an accelerator, of a GPU or of a cluster says of its generation: "h100" in "superpod-h100". In lower
+// case.
+std::optional<std::string_view> generation_named(std::string_view name);
 
 // "volta", "ampere", "hopper", "blackwell", "cdna3", ...: by the accelerator's name.
 std::string_view generation_of(const Accelerator& accelerator);

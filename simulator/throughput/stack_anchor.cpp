@@ -25,10 +25,13 @@ Trust trust_in(const CasePricer& run) { return run.moe() ? kExperts : kDense; }
 }  // namespace
 
 StackProfile anchored_profile(const StackProfile& profile, const std::vector<AnchorRun>& runs) {
-  const StackPriors priors = default_stack_priors(profile.fused);
+  StackPriors priors = default_stack_priors(profile.fused);
   StackLogs mean{};
   for (std::size_t i = 0; i < mean.size(); ++i) {
-    mean[i] = std::log(std::max(profile.constants.at(i), priors.at(i).low));  // a file's may be 0
+    const double own = std::max(profile.constants.at(i), kLeastConstant);
+    priors.at(i).low = std::min(priors.at(i).low, own);  // as it is, the profile is among those that can be
+    priors.at(i).high = std::max(priors.at(i).high, own);
+    mean[i] = std::log(own);
   }
   std::vector<StackFitRow> rows;
   for (const AnchorRun& run : runs) {
@@ -37,7 +40,9 @@ StackProfile anchored_profile(const StackProfile& profile, const std::vector<Anc
   const StackLogs logs = fit_stack(rows, profile, mean, priors, mean);
   StackProfile anchored = profile;
   for (std::size_t i = 0; i < mean.size(); ++i) {
-    anchored.constants.at(i) = std::exp(logs[i]);
+    if (profile.constants.at(i) >= kLeastConstant) {  // a file's may be 0, which stays
+      anchored.constants.at(i) = std::exp(logs[i]);
+    }
   }
   double rest = 0.0;
   for (const AnchorRun& run : runs) {

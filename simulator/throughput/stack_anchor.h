@@ -3,7 +3,8 @@
 // A run is a measurement like those that profiles are fitted to: its constants move from the profile's towards what
 // the run says, each as far as stacks are known to differ in it (stack_priors.h), so that a run bound by products says
 // little of launches, and one in 16 bits little of 8-bit products. A share of what is left, the mean over runs, scales
-// all steps.
+// all steps. The constants stay within the priors' bounds, or where the profile has them already: a run that takes what
+// is predicted changes nothing. A constant of 0 stays.
 #pragma once
 
 #include <vector>

@@ -94,7 +94,8 @@ class StackFit {
  private:
   void clamp(StackLogs& logs) const {
     for (std::size_t j = 0; j < kUnknowns; ++j) {
-      logs[j] = std::clamp(logs[j], std::log(std::max(priors_.at(j).low, 1e-12)), std::log(priors_.at(j).high));
+      logs[j] =
+          std::clamp(logs[j], std::log(std::max(priors_.at(j).low, kLeastConstant)), std::log(priors_.at(j).high));
     }
   }
 

@@ -8,6 +8,9 @@
 
 namespace trainyard::simulator {
 
+// A constant below it is none: its logarithm leads nowhere.
+constexpr double kLeastConstant = 1e-12;
+
 struct StackFitRow {
   CasePricer* pricer = nullptr;
   double measured_s = 0.0;

@@ -81,7 +81,7 @@ class Means {
 StackLogs logs_of(const StackProfile& profile) {
   StackLogs logs{};
   for (std::size_t i = 0; i < logs.size(); ++i) {
-    logs[i] = std::log(std::max(profile.constants.at(i), 1e-12));
+    logs[i] = std::log(std::max(profile.constants.at(i), kLeastConstant));
   }
   return logs;
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/document/read_file.h"
 #include "tests/cli/command.h"
 #include "tests/support/temporary_folder.h"
 
@@ -269,6 +270,81 @@ TEST(PlanCluster, StepsWaitForDataThatComesTooSlowly) {
     losses += part.get<double>();
   }
   EXPECT_NEAR(losses, 3.2, 1e-6);
+}
+
+// What the command predicts is the time to read its data: taken for a run it would slow the kernels down.
+TEST(PlanCluster, AnAnchorThatWaitsForDataIsRefused) {
+  const TemporaryFolder folder;
+  const std::string mine = folder.path() / "mine.json";
+  const std::vector<std::string> flags = {"--tp",           "4",    "--pp",        "1",      "--micro-batch", "1",
+                                          "--sample-bytes", "2 GB", "--node-rate", "10 GB/s"};
+  std::vector<std::string> first = flags;
+  first.insert(first.end(), {"--output", mine});
+  EXPECT_NEAR(answer(first)["layouts"][0]["step_time_s"].get<double>(), 3.2, 1e-6);  // as above
+  std::vector<std::string> again = flags;
+  again.insert(again.end(), {"--anchor", mine + "=3.2s"});
+  const CommandResult result = run_command(plan_command(again));
+  EXPECT_EQ(result.exit_code, 2) << result.out;
+  EXPECT_NE(result.err.find("reading its data takes 3.2 s"), std::string::npos) << result.err;
+}
+
+// Its plan says that it ran on H100s; and a profile of theirs is taken on A100s with a note.
+TEST(PlanCluster, RunsAndProfilesOfAnotherGenerationAreNotTakenSilently) {
+  const TemporaryFolder folder;
+  const std::string mine = folder.path() / "mine.json";
+  const std::string stack = folder.path() / "stack.json";
+  const std::vector<std::string> layout = {"--tp", "4", "--pp", "1"};
+  const auto on = [&](const std::string& cluster, std::vector<std::string> more) {
+    more.insert(more.end(), layout.begin(), layout.end());
+    return run_command(plan_command(more, cluster));
+  };
+  ASSERT_EQ(on("", {"--output", mine}).exit_code, 0);
+  ASSERT_EQ(on("", {"--anchor", mine + "=5s", "--save-stack", stack}).exit_code, 0);
+  EXPECT_EQ(on("", {"--stack", stack}).err.find("generation"), std::string::npos);
+  const CommandResult anchored = on("selene-a100", {"--anchor", mine + "=5s"});
+  EXPECT_EQ(anchored.exit_code, 2);
+  EXPECT_NE(anchored.err.find("llama3-16k-h100, of another generation"), std::string::npos) << anchored.err;
+  const CommandResult taken = on("selene-a100", {"--stack", stack});
+  EXPECT_EQ(taken.exit_code, 0);
+  EXPECT_NE(taken.err.find("is of hopper, another generation than a100"), std::string::npos) << taken.err;
+}
+
+// The same run given to the profile that follows it: the same profile, and a note.
+TEST(PlanCluster, ARunGivenAgainCountsOnce) {
+  const TemporaryFolder folder;
+  const std::string mine = folder.path() / "mine.json";
+  const std::string once = folder.path() / "once.json";
+  const std::string twice = folder.path() / "twice.json";
+  const auto plan = [&](std::vector<std::string> more) {
+    more.insert(more.end(), {"--tp", "4", "--pp", "1"});
+    const CommandResult result = run_command(plan_command(more));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.err;
+  };
+  plan({"--output", mine});
+  plan({"--anchor", mine + "=4s", "--save-stack", once});
+  const std::string err = plan({"--stack", once, "--anchor", mine + "=4s", "--save-stack", twice});
+  EXPECT_NE(err.find("counts already"), std::string::npos) << err;
+  EXPECT_EQ(read_text_file(twice), read_text_file(once));
+}
+
+// One rank of dp alone has neither communication nor bubbles: compute is all of its step, but not of one that waits.
+TEST(PlanCluster, TheSentenceUnderTheTimesSaysWhichRowsMakeTheStep) {
+  const TemporaryFolder folder;
+  const std::string output = folder.path() / "plan.json";
+  const std::string models = std::string(TRAINYARD_SOURCE_DIR) + "/models/";
+  const CommandResult planned =
+      run_command({"plan", "--model", models + "llm/llama-3-8b.json", "--cluster", "gb300-nvl72-8", "--ranks", "1",
+                   "--sequence", "2048", "--global-batch", "1", "--recompute", "full", "--output", output});
+  ASSERT_EQ(planned.exit_code, 0) << planned.err;
+  const std::vector<std::string> simulate = {"simulate", output, "--cluster", "gb300-nvl72-8"};
+  const std::string out = run_command(simulate).out;
+  EXPECT_EQ(out.find("\nwaiting "), std::string::npos) << out;
+  EXPECT_NE(out.find("the last is the step.\n"), std::string::npos) << out;
+  std::vector<std::string> fed = simulate;
+  fed.insert(fed.end(), {"--sample-bytes", "1 TB"});
+  const std::string waits = run_command(fed).out;
+  EXPECT_NE(waits.find("the last is the step before it waits for data.\n"), std::string::npos) << waits;
 }
 
 TEST(PlanCluster, AnAnchorThatSaysTooLittleIsAnErrorWithAWayOut) {

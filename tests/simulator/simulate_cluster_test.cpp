@@ -155,5 +155,36 @@ TEST(SimulateCluster, WhatDoesNotFitIsSaidAsOfTheWholeProgram) {
   }
 }
 
+// Reading takes 2.5 s, a step 3 s: it waits for nothing, but one at the low end of the interval or of the seeds does.
+// No note: what is shown doesn't wait.
+TEST(SimulateCluster, TheLowEndWaitsForDataWhereTheMedianDoesNot) {
+  const auto seconds = [](double value) { return from_si<Seconds>(value); };
+  ClusterSimulation result;
+  result.simulation.estimate.step_time = seconds(3.0);
+  result.simulation.estimate.mfu = 0.4;
+  result.spread = {seconds(3.0), seconds(2.4), seconds(3.6), 5};
+  result.low = seconds(2.0);
+  result.high = seconds(4.0);
+  InputFeed feed;
+  feed.sample = from_si<Bytes>(2.5e9);
+  feed.node = from_si<BytesPerSecond>(1e9);
+  feed.storage = from_si<BytesPerSecond>(1e12);
+  wait_for_input(result, feed);
+  EXPECT_EQ(result.low, seconds(2.5));
+  EXPECT_EQ(result.spread.low, seconds(2.5));
+  EXPECT_EQ(result.simulation.estimate.step_time, seconds(3.0));
+  EXPECT_EQ(result.spread.median, seconds(3.0));
+  EXPECT_EQ(result.spread.high, seconds(3.6));
+  EXPECT_EQ(result.high, seconds(4.0));
+  EXPECT_EQ(result.simulation.estimate.mfu, 0.4);
+  EXPECT_EQ(result.waterfall.losses[static_cast<std::size_t>(StepLoss::kInput)], Seconds());
+  EXPECT_TRUE(result.notes.empty());
+  result.simulation.estimate.step_time = result.spread.median = seconds(2.0);
+  wait_for_input(result, feed);
+  EXPECT_EQ(result.simulation.estimate.step_time, seconds(2.5));
+  EXPECT_NEAR(result.simulation.estimate.mfu, 0.32, 1e-12);
+  EXPECT_EQ(result.notes.size(), 1U);
+}
+
 }  // namespace
 }  // namespace trainyard::simulator

@@ -17,6 +17,7 @@ StackProfile profile() {
   one.attention = AttentionKernel::kFlash3;
   one.early_stop = true;
   one.groups = {"a/b"};
+  one.anchors = {"mine, 5.7 s"};
   one.provenance = "a test";
   return one;
 }
@@ -27,6 +28,7 @@ TEST(StackProfileFile, RoundTrips) {
   EXPECT_EQ(read.attention, AttentionKernel::kFlash3);
   EXPECT_EQ(read.constants, profile().constants);
   EXPECT_TRUE(read.early_stop);
+  EXPECT_EQ(read.anchors, profile().anchors);
 }
 
 TEST(StackProfileFile, ARateOfNothingIsRefused) {

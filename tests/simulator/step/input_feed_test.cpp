@@ -100,5 +100,28 @@ TEST(InputFeed, FasterFrontEndsAndStoragesNeverStallMore) {
   EXPECT_EQ(before.si(), 0.0);
 }
 
+// Reading takes 2 s, beside a write 4. What a step of 2.5, 3.9 or 5 s takes leads back to it, with writes and without;
+// what one of 1 s or 1.9 s takes, 2 s without writes, leads nowhere. With a write that never ends all below 4 s take 4.
+TEST(InputFeed, AMeasuredStepLeadsBackToItsOwnTimeWhereItWaitsForLittle) {
+  InputFeed feed = feed_of(4e9, 1e12);
+  const Layout layout = sixteen_replicas();
+  const auto own = [&](double step) {
+    return without_input_stall(feed, layout, seconds(step) + input_stall(feed, layout, seconds(step)));
+  };
+  for (const double write : {0.0, 8.0}) {
+    feed.write = seconds(write);
+    feed.steps_between_writes = write > 0.0 ? 10 : 0;
+    for (const double step : {2.5, 3.9, 5.0}) {
+      ASSERT_TRUE(own(step).has_value()) << write << " " << step;
+      EXPECT_NEAR(own(step)->si(), step, 1e-9);
+    }
+    EXPECT_FALSE(own(1.0).has_value());
+    EXPECT_FALSE(own(1.9).has_value());
+  }
+  feed.write = seconds(80.0);
+  EXPECT_FALSE(own(3.9).has_value());
+  EXPECT_NEAR(own(5.0)->si(), 5.0, 1e-9);
+}
+
 }  // namespace
 }  // namespace trainyard::simulator
