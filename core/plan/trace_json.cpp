@@ -32,7 +32,7 @@ constexpr std::initializer_list<SegmentKind> kSegments = {
     SegmentKind::kEmbedding, SegmentKind::kNorm,       SegmentKind::kAttention, SegmentKind::kMlp,
     SegmentKind::kResidual,  SegmentKind::kHead,       SegmentKind::kLoss,      SegmentKind::kQueryKeyValue,
     SegmentKind::kScores,    SegmentKind::kProjection, SegmentKind::kRouter,    SegmentKind::kExperts,
-    SegmentKind::kCombine};
+    SegmentKind::kCombine,   SegmentKind::kMerge};
 static_assert(kSegments.size() == kSegmentKinds);
 
 constexpr Nanoseconds kLongestStep = Nanoseconds{1} << 50;  // thirteen days

@@ -49,11 +49,8 @@ void require_expressible(const Plan& plan) {
   const auto refuse = [](const std::string& what, const std::string& where, const std::string& hint) {
     throw Error(what, where, hint);
   };
-  if (model.parallel_branches) {
-    refuse("a program has no attention beside the feed-forward yet", "/model", "use a model with one after the other");
-  }
-  if (model.multi_token_layers > 0) {
-    refuse("a program has no multi-token prediction yet", "/model", "set multi_token_layers to 0");
+  if (model.parallel_branches && model.experts) {
+    refuse("a program has no attention beside a mixture of experts", "/model", "use a model with one after the other");
   }
   if (layout.offload != Offload{}) {
     refuse("offloading can't be expressed in a program yet", "/layout", "keep everything on the device");
@@ -69,12 +66,12 @@ void require_expressible(const Plan& plan) {
   }
 }
 
-// Pairs of ranks that hold the same tensors at two stages: a tied table's ends, DualPipe's mirrors.
+// Pairs of ranks that hold the same tensors at two stages: the ends of a table used twice, DualPipe's mirrors.
 bool pairs_stages(const Plan& plan) {
   const Layout& layout = plan.layout;
+  const bool used_twice = plan.model.tied_embeddings || plan.model.multi_token_layers > 0;
   const bool one_stage_has_both = layout.schedule == ScheduleKind::kZeroBubbleV;
-  return layout.pipeline > 1 &&
-         (layout.schedule == ScheduleKind::kDualPipe || (plan.model.tied_embeddings && !one_stage_has_both));
+  return layout.pipeline > 1 && (layout.schedule == ScheduleKind::kDualPipe || (used_twice && !one_stage_has_both));
 }
 
 std::vector<Group> make_groups(const Plan& plan) {

@@ -1,5 +1,6 @@
 #include "core/program/gradient_update.h"
 
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -24,15 +25,14 @@ GradientUpdate::GradientUpdate(StageContext& stage, const std::vector<Slot>& slo
 
 void GradientUpdate::finish_tensors(const Slot& slot, const std::vector<ParameterKind>& kinds,
                                     std::optional<int> layer) {
-  std::int64_t& finished = finished_passes_[{slot.chunk, layer.value_or(-1), static_cast<int>(kinds.front())}];
-  const bool last = ++finished == passes_[static_cast<std::size_t>(slot.chunk)];
   for (ParameterKind kind : kinds) {
-    if (kind == ParameterKind::kHead && stage_.shares_table()) {
-      continue;  // complete with the embedding
-    }
     if (kind == ParameterKind::kHead && stage_.plan.model.tied_embeddings) {
-      kind = ParameterKind::kEmbedding;  // this stage's copy
+      if (stage_.has_both_ends() && !stage_.table_of_two_chunks()) {
+        continue;  // complete with the embedding
+      }
+      kind = ParameterKind::kEmbedding;  // this stage's copy, or this chunk's part
     }
+    const bool last = is_last_pass(slot.chunk, layer, kind);
     const Bucket& bucket = stage_.bucket_of(layer, kind);
     if (!last && !stage_.shards_gradients(bucket)) {
       continue;
@@ -54,6 +54,13 @@ void GradientUpdate::finish_tensors(const Slot& slot, const std::vector<Paramete
       reduce_bucket(bucket);
     }
   }
+}
+
+bool GradientUpdate::is_last_pass(int chunk, std::optional<int> layer, ParameterKind kind) {
+  const bool two = kind == ParameterKind::kEmbedding && stage_.table_of_two_chunks();
+  const std::int64_t all =
+      two ? std::accumulate(passes_.begin(), passes_.end(), std::int64_t{0}) : passes_[static_cast<std::size_t>(chunk)];
+  return ++finished_passes_[{two ? -1 : chunk, layer.value_or(-1), static_cast<int>(kind)}] == all;
 }
 
 void GradientUpdate::reduce_bucket(const Bucket& bucket) {
@@ -177,12 +184,12 @@ void GradientUpdate::update() {
   }
 }
 
-// A tied table that first and last stage hold: each has seen its end of the model. DualPipe: a stage holds what its
+// A table that first and last stage hold: each has seen its end of the model. DualPipe: a stage holds what its
 // mirror holds too.
 void GradientUpdate::reduce_copies() {
-  const bool both_ends = stage_.plan.model.tied_embeddings && !stage_.shares_table();
+  const bool copies = stage_.uses_table_twice() && !stage_.has_both_ends();
   for (const Chunk& chunk : stage_.chunks) {
-    if (both_ends && (chunk.embeds || chunk.has_head)) {
+    if (copies && (chunk.embeds || chunk.has_head)) {
       const Bucket& bucket = stage_.bucket_of(std::nullopt, ParameterKind::kEmbedding);
       copies_collective(bucket, stage_.updated_range(bucket).size());
     }

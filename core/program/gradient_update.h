@@ -27,6 +27,8 @@ class GradientUpdate {
   void reduce_sums();
 
  private:
+  // Counts a pass of these tensors; whether it is the step's last.
+  bool is_last_pass(int chunk, std::optional<int> layer, ParameterKind kind);
   void reduce_bucket(const Bucket& bucket);
   void scatter_bucket(const Bucket& bucket, const Slot& slot, bool last);
   void reduce_replicas(const Bucket& bucket);

@@ -1,29 +1,6 @@
 #include "core/program/layer_generator.h"
 
-#include "core/error.h"
-#include "core/program/wire.h"
-
 namespace trainyard {
-
-void WeightPasses::add(const Place& place, std::function<void()> pass) {
-  if (apart_) {
-    kept_[{place.microbatch, place.chunk}].push_back(std::move(pass));
-  } else {
-    pass();
-  }
-}
-
-void WeightPasses::run(int microbatch, int chunk) {
-  const auto kept = kept_.find({microbatch, chunk});
-  if (kept == kept_.end()) {
-    return;
-  }
-  const std::vector<std::function<void()>> passes = std::move(kept->second);
-  kept_.erase(kept);
-  for (const std::function<void()>& pass : passes) {
-    pass();
-  }
-}
 
 std::vector<const Bucket*> LayerGenerator::buckets(std::int64_t layer) const {
   const auto index = static_cast<int>(layer);
@@ -52,15 +29,42 @@ BufferId LayerGenerator::forward_norm(InstructionKind kind, const Place& place, 
 
 BufferId LayerGenerator::forward(InstructionKind kind, const Place& place, BufferId residual,
                                  std::optional<BufferId> branch, LayerStash& kept) {
+  if (stage_.plan.model.parallel_branches) {
+    return forward_beside(kind, place, residual, branch, kept);
+  }
   kept.residual = forward_norm(kind, place, ParameterKind::kAttentionNorm, residual, branch, stage_.segments.norm,
                                kept.attention_normed, kept.attention_rstd);
-  const BufferId out = forward_attention(kind, place, kept);
+  BufferId out = forward_attention(kind, place, norm_output(place, kept.attention_normed), kept);
+  out = stage_.reduce_partial(out, place, BufferContent::kBranch, MemoryCause::kActivations);
   kept.mlp_residual = forward_norm(kind, place, ParameterKind::kMlpNorm, kept.residual, out, stage_.segments.norm,
                                    kept.mlp_normed, kept.mlp_rstd);
   return of(place).experts ? forward_experts(kind, place, kept) : forward_mlp(kind, place, kept);
 }
 
-BufferId LayerGenerator::forward_attention(InstructionKind kind, const Place& place, LayerStash& kept) {
+// The mlp adds to what attention has made, and the sum is reduced once (Almazrouei et al. 2023, Falcon, on parallel
+// attention: one all-reduce a layer is saved). Behind one norm both read the same gathered tokens.
+BufferId LayerGenerator::forward_beside(InstructionKind kind, const Place& place, BufferId residual,
+                                        std::optional<BufferId> branch, LayerStash& kept) {
+  const bool one_norm = stage_.plan.model.shared_norm;
+  kept.residual = forward_norm(kind, place, ParameterKind::kAttentionNorm, residual, branch, stage_.segments.norm,
+                               kept.attention_normed, kept.attention_rstd);
+  kept.mlp_residual = kept.residual;
+  kept.mlp_normed = kept.attention_normed;
+  if (!one_norm) {
+    forward_norm(kind, place, ParameterKind::kMlpNorm, kept.residual, std::nullopt, stage_.segments.norm,
+                 kept.mlp_normed, kept.mlp_rstd);
+  }
+  const BufferId input = norm_output(place, kept.attention_normed);
+  const BufferId out = forward_attention(kind, place, input, kept);
+  forward_products(kind, place, one_norm ? input : norm_output(place, kept.mlp_normed), out, kept);
+  return stage_.reduce_partial(out, place, BufferContent::kBranch, MemoryCause::kActivations);
+}
+
+BufferId LayerGenerator::norm_output(const Place& place, BufferId normed) {
+  return stage_.gather_shares(normed, place, BufferContent::kNormed, MemoryCause::kWorkspace);
+}
+
+BufferId LayerGenerator::forward_attention(InstructionKind kind, const Place& place, BufferId input, LayerStash& kept) {
   const std::int64_t tokens = stage_.segments.shape.tokens;
   const LayerSegments& segments = of(place);
   const LocalAttention& sizes = segments.sizes.attention;
@@ -69,8 +73,6 @@ BufferId LayerGenerator::forward_attention(InstructionKind kind, const Place& pl
   kept.attention = stage_.activation(BufferContent::kAttention, tokens * sizes.output_width());
   kept.log_sum_exp = stage_.activation(BufferContent::kLogSumExp, tokens * sizes.heads);
   const BufferId out = stage_.activation(BufferContent::kBranch, stage_.full_elements());
-  const BufferId input =
-      stage_.gather_shares(kept.attention_normed, place, BufferContent::kNormed, MemoryCause::kWorkspace);
   if (segments.attention) {
     stage_.compute(kind, *segments.attention, place, {input, weights},
                    {kept.qkv, kept.attention, kept.log_sum_exp, out});
@@ -79,7 +81,7 @@ BufferId LayerGenerator::forward_attention(InstructionKind kind, const Place& pl
     forward_scores(kind, place, kept);
     stage_.compute(kind, *segments.projection, place, {kept.attention, weights}, {out});
   }
-  return stage_.reduce_partial(out, place, BufferContent::kBranch, MemoryCause::kActivations);
+  return out;
 }
 
 BufferId LayerGenerator::pass_block(const Place& place, std::vector<BufferId> from, BufferContent content,
@@ -145,16 +147,24 @@ void LayerGenerator::forward_scores(InstructionKind kind, const Place& place, La
 }
 
 BufferId LayerGenerator::forward_mlp(InstructionKind kind, const Place& place, LayerStash& kept) {
+  const BufferId out = stage_.activation(BufferContent::kBranch, stage_.full_elements());
+  forward_products(kind, place, norm_output(place, kept.mlp_normed), out, kept);
+  return stage_.reduce_partial(out, place, BufferContent::kBranch, MemoryCause::kActivations);
+}
+
+void LayerGenerator::forward_products(InstructionKind kind, const Place& place, BufferId input, BufferId out,
+                                      LayerStash& kept) {
   const std::int64_t tokens = stage_.segments.shape.tokens;
   const LayerSegments& segments = of(place);
   const LocalFeedForward& sizes = segments.sizes.feed_forward.value();
   const BufferId weights = stage_.weights_of(place.layer, ParameterKind::kGate);
   kept.gate_up = stage_.activation(BufferContent::kGateUp, tokens * sizes.up_width());
   kept.activated = stage_.activation(BufferContent::kActivated, tokens * sizes.width);
-  const BufferId out = stage_.activation(BufferContent::kBranch, stage_.full_elements());
-  const BufferId input = stage_.gather_shares(kept.mlp_normed, place, BufferContent::kNormed, MemoryCause::kWorkspace);
-  stage_.compute(kind, *segments.mlp, place, {input, weights}, {*kept.gate_up, *kept.activated, out});
-  return stage_.reduce_partial(out, place, BufferContent::kBranch, MemoryCause::kActivations);
+  std::vector<BufferId> reads{input, weights};
+  if (stage_.segments.shape.adds_outputs) {
+    reads.push_back(out);
+  }
+  stage_.compute(kind, *segments.mlp, place, std::move(reads), {*kept.gate_up, *kept.activated, out});
 }
 
 BufferId LayerGenerator::backward_norm(const Place& place, ParameterKind weight, SegmentId segment,
@@ -172,29 +182,65 @@ BufferId LayerGenerator::backward_norm(const Place& place, ParameterKind weight,
 }
 
 BufferId LayerGenerator::backward(const Place& place, BufferId gradient, const LayerStash& kept, bool starts_chunk) {
+  const SegmentId first = starts_chunk ? stage_.segments.first_norm : stage_.segments.norm;
+  if (stage_.plan.model.parallel_branches) {
+    return backward_beside(place, gradient, kept, first);
+  }
   BufferId normed_grad =
       of(place).experts ? backward_experts(place, gradient, kept) : backward_mlp(place, gradient, kept);
   gradient = backward_norm(place, ParameterKind::kMlpNorm, stage_.segments.norm, normed_grad, kept.mlp_residual,
                            kept.mlp_rstd, gradient);
-  normed_grad = backward_attention(place, gradient, kept);
-  return backward_norm(place, ParameterKind::kAttentionNorm,
-                       starts_chunk ? stage_.segments.first_norm : stage_.segments.norm, normed_grad, kept.residual,
-                       kept.attention_rstd, gradient);
+  normed_grad = backward_attention(place, output_gradient(place, gradient), std::nullopt, kept);
+  normed_grad = reduce_gradient(place, normed_grad);
+  return backward_norm(place, ParameterKind::kAttentionNorm, first, normed_grad, kept.residual, kept.attention_rstd,
+                       gradient);
+}
+
+// Both branches' outputs have the gradient of their sum. Behind one norm attention adds to the mlp's gradient of its
+// output, which is reduced once.
+BufferId LayerGenerator::backward_beside(const Place& place, BufferId gradient, const LayerStash& kept,
+                                         SegmentId first) {
+  const bool one_norm = stage_.plan.model.shared_norm;
+  const BufferId out_grad = output_gradient(place, gradient);
+  BufferId of_mlp = backward_products(place, out_grad, kept);
+  std::optional<BufferId> sum;
+  if (one_norm) {
+    sum = of_mlp;
+  } else {
+    of_mlp = reduce_gradient(place, of_mlp);
+  }
+  const BufferId normed_grad = reduce_gradient(place, backward_attention(place, out_grad, sum, kept));
+  if (!one_norm) {
+    gradient = backward_norm(place, ParameterKind::kMlpNorm, stage_.segments.first_norm, of_mlp, kept.mlp_residual,
+                             kept.mlp_rstd, gradient);
+  }
+  return backward_norm(place, ParameterKind::kAttentionNorm, first, normed_grad, kept.residual, kept.attention_rstd,
+                       gradient);
+}
+
+BufferId LayerGenerator::output_gradient(const Place& place, BufferId gradient) {
+  return stage_.gather_shares(gradient, place, BufferContent::kResidualGrad, MemoryCause::kGradientFlow);
+}
+
+BufferId LayerGenerator::reduce_gradient(const Place& place, BufferId normed_grad) {
+  return stage_.reduce_partial(normed_grad, place, BufferContent::kNormedGrad, MemoryCause::kGradientFlow);
 }
 
 BufferId LayerGenerator::backward_mlp(const Place& place, BufferId gradient, const LayerStash& kept) {
+  return reduce_gradient(place, backward_products(place, output_gradient(place, gradient), kept));
+}
+
+BufferId LayerGenerator::backward_products(const Place& place, BufferId out_grad, const LayerStash& kept) {
   const std::int64_t tokens = stage_.segments.shape.tokens;
   const LayerSegments& segments = of(place);
   const LocalFeedForward& sizes = segments.sizes.feed_forward.value();
   const BufferId weights = stage_.weights_of(place.layer, ParameterKind::kGate);
   const auto flow = MemoryCause::kGradientFlow;
-  const BufferId out_grad = stage_.gather_shares(gradient, place, BufferContent::kResidualGrad, flow);
   const BufferId activated_grad = stage_.activation(BufferContent::kActivatedGrad, tokens * sizes.width, flow);
   const BufferId gate_up_grad = stage_.activation(BufferContent::kGateUpGrad, tokens * sizes.up_width(), flow);
-  BufferId normed_grad = stage_.activation(BufferContent::kNormedGrad, stage_.full_elements(), flow);
+  const BufferId normed_grad = stage_.activation(BufferContent::kNormedGrad, stage_.full_elements(), flow);
   stage_.compute(InstructionKind::kBackwardInput, *segments.mlp, place, {out_grad, *kept.gate_up, weights},
                  {activated_grad, gate_up_grad, normed_grad});
-  normed_grad = stage_.reduce_partial(normed_grad, place, BufferContent::kNormedGrad, flow);
   weights_.add(place, [this, place, &segments, out_grad, kept, gate_up_grad] {
     const BufferId normed =
         stage_.gather_shares(kept.mlp_normed, place, BufferContent::kNormed, MemoryCause::kWorkspace);
@@ -204,23 +250,22 @@ BufferId LayerGenerator::backward_mlp(const Place& place, BufferId gradient, con
   return normed_grad;
 }
 
-BufferId LayerGenerator::backward_attention(const Place& place, BufferId gradient, const LayerStash& kept) {
+BufferId LayerGenerator::backward_attention(const Place& place, BufferId out_grad, std::optional<BufferId> sum,
+                                            const LayerStash& kept) {
   const std::int64_t tokens = stage_.segments.shape.tokens;
   const LayerSegments& segments = of(place);
   const LocalAttention& sizes = segments.sizes.attention;
   const auto flow = MemoryCause::kGradientFlow;
-  const BufferId out_grad = stage_.gather_shares(gradient, place, BufferContent::kResidualGrad, flow);
   if (!segments.attention) {
-    return backward_attention_pieces(place, out_grad, kept);
+    return backward_attention_pieces(place, out_grad, sum, kept);
   }
   const BufferId weights = stage_.weights_of(place.layer, ParameterKind::kQuery);
   const BufferId attention_grad = stage_.activation(BufferContent::kAttentionGrad, tokens * sizes.output_width(), flow);
   const BufferId qkv_grad = stage_.activation(BufferContent::kQkvGrad, tokens * sizes.products_width(), flow);
-  BufferId normed_grad = stage_.activation(BufferContent::kNormedGrad, stage_.full_elements(), flow);
-  stage_.compute(InstructionKind::kBackwardInput, *segments.attention, place,
-                 {out_grad, kept.qkv, kept.attention, kept.log_sum_exp, weights},
+  std::vector<BufferId> reads{out_grad, kept.qkv, kept.attention, kept.log_sum_exp, weights};
+  const BufferId normed_grad = input_gradient(sum, reads);
+  stage_.compute(InstructionKind::kBackwardInput, *segments.attention, place, std::move(reads),
                  {attention_grad, qkv_grad, normed_grad});
-  normed_grad = stage_.reduce_partial(normed_grad, place, BufferContent::kNormedGrad, flow);
   weights_.add(place, [this, place, &segments, out_grad, kept, qkv_grad] {
     const BufferId normed =
         stage_.gather_shares(kept.attention_normed, place, BufferContent::kNormed, MemoryCause::kWorkspace);
@@ -230,7 +275,17 @@ BufferId LayerGenerator::backward_attention(const Place& place, BufferId gradien
   return normed_grad;
 }
 
-BufferId LayerGenerator::backward_attention_pieces(const Place& place, BufferId out_grad, const LayerStash& kept) {
+// What attention's last product writes, or adds to and so reads.
+BufferId LayerGenerator::input_gradient(std::optional<BufferId> sum, std::vector<BufferId>& reads) {
+  if (sum) {
+    reads.push_back(*sum);
+    return *sum;
+  }
+  return stage_.activation(BufferContent::kNormedGrad, stage_.full_elements(), MemoryCause::kGradientFlow);
+}
+
+BufferId LayerGenerator::backward_attention_pieces(const Place& place, BufferId out_grad, std::optional<BufferId> sum,
+                                                   const LayerStash& kept) {
   const std::int64_t tokens = stage_.segments.shape.tokens;
   const LayerSegments& segments = of(place);
   const LocalAttention& sizes = segments.sizes.attention;
@@ -243,9 +298,8 @@ BufferId LayerGenerator::backward_attention_pieces(const Place& place, BufferId 
   if (const std::optional<BufferId> block = backward_scores(place, attention_grad, qkv_grad, kept)) {
     reads.push_back(*block);
   }
-  BufferId normed_grad = stage_.activation(BufferContent::kNormedGrad, stage_.full_elements(), flow);
+  const BufferId normed_grad = input_gradient(sum, reads);
   stage_.compute(InstructionKind::kBackwardInput, *segments.query_key_value, place, std::move(reads), {normed_grad});
-  normed_grad = stage_.reduce_partial(normed_grad, place, BufferContent::kNormedGrad, flow);
   weights_.add(place, [this, place, &segments, out_grad, kept, qkv_grad] {
     stage_.weight_gradient(*segments.projection, place, ParameterKind::kOutput, {out_grad, kept.attention});
     const BufferId normed =
@@ -317,120 +371,6 @@ std::optional<BufferId> LayerGenerator::backward_scores(const Place& place, Buff
   const BufferId own = stage_.activation(BufferContent::kKeyValueGrad, block, flow);
   work_beside(backward(*segments.own_scores, kept.qkv, own));
   return arrived;
-}
-
-// All that this rank's tokens send: top-k copies each. How many reach a rank is known only when they have been routed.
-Communication LayerGenerator::exchange(const LocalExperts& sizes) const {
-  const std::int64_t elements = sizes.routed() * stage_.segments.shape.hidden;
-  Communication c =
-      stage_.group_collective(GroupKind::kExpert, stage_.layout.expert, CommunicationKind::kAllToAll, elements);
-  c.extent.exact = false;
-  c.extent.expected = ByteCount(c.payload.value() / sizes.each * sizes.busiest);
-  c.extent.maximum = ByteCount(c.payload.value() * stage_.layout.expert);
-  return c;
-}
-
-BufferId LayerGenerator::send_to_experts(const Place& place, BufferId from, BufferContent content) {
-  const LocalExperts& sizes = of(place).sizes.experts.value();
-  const std::int64_t hidden = stage_.segments.shape.hidden;
-  const int pieces = stage_.layout.expert_tensor;
-  BufferId there = from;
-  if (stage_.layout.expert > 1) {
-    there = stage_.activation(content, sizes.received() * hidden / pieces);
-    stage_.communicate(InstructionKind::kAllToAll, Stream::kTensor, place, {from}, {there}, exchange(sizes));
-  }
-  if (pieces > 1) {
-    const BufferId part = there;
-    there = stage_.activation(content, sizes.received() * hidden);
-    stage_.communicate(InstructionKind::kGather, Stream::kTensor, place, {part}, {there},
-                       stage_.group_collective(GroupKind::kExpertTensor, pieces, CommunicationKind::kAllGather,
-                                               sizes.received() * hidden));
-  }
-  return there;
-}
-
-BufferId LayerGenerator::send_to_tokens(const Place& place, BufferId from, BufferContent content) {
-  const LocalExperts& sizes = of(place).sizes.experts.value();
-  const std::int64_t hidden = stage_.segments.shape.hidden;
-  const int pieces = stage_.layout.expert_tensor;
-  BufferId back = from;
-  if (pieces > 1) {
-    back = stage_.activation(content, sizes.received() * hidden / pieces);
-    stage_.communicate(InstructionKind::kReduce, Stream::kTensor, place, {from}, {back},
-                       stage_.group_collective(GroupKind::kExpertTensor, pieces, CommunicationKind::kReduceScatter,
-                                               sizes.received() * hidden));
-  }
-  if (stage_.layout.expert > 1) {
-    const BufferId there = back;
-    back = stage_.activation(content, sizes.routed() * hidden);
-    stage_.communicate(InstructionKind::kAllToAll, Stream::kTensor, place, {there}, {back}, exchange(sizes));
-  }
-  return back;
-}
-
-BufferId LayerGenerator::forward_experts(InstructionKind kind, const Place& place, LayerStash& kept) {
-  const LayerSegments& segments = of(place);
-  const LocalExperts& sizes = segments.sizes.experts.value();
-  const std::int64_t hidden = stage_.segments.shape.hidden;
-  kept.routing = stage_.activation(BufferContent::kRouting, sizes.routed());
-  const BufferId ordered = stage_.activation(BufferContent::kRouted, sizes.routed() * hidden);
-  stage_.compute(kind, *segments.router, place,
-                 {kept.mlp_normed, stage_.weights_of(place.layer, ParameterKind::kRouter)}, {*kept.routing, ordered});
-  kept.routed = send_to_experts(place, ordered, BufferContent::kRouted);
-  std::optional<BufferId> shared;
-  if (segments.mlp) {
-    shared = forward_mlp(kind, place, kept);
-  }
-  kept.expert_gate_up = stage_.activation(BufferContent::kGateUp, sizes.received() * sizes.expert.up_width());
-  kept.expert_activated = stage_.activation(BufferContent::kActivated, sizes.received() * sizes.expert.width);
-  const BufferId made = stage_.activation(BufferContent::kRouted, sizes.received() * hidden);
-  stage_.compute(kind, *segments.experts, place,
-                 {*kept.routed, stage_.weights_of(place.layer, ParameterKind::kExpertDown)},
-                 {*kept.expert_gate_up, *kept.expert_activated, made});
-  kept.expert_output = send_to_tokens(place, made, BufferContent::kRouted);
-  const BufferId out = stage_.activation(BufferContent::kBranch, stage_.stream_elements());
-  std::vector<BufferId> reads{*kept.routing, *kept.expert_output};
-  if (shared) {
-    reads.push_back(*shared);
-  }
-  stage_.compute(kind, *segments.combine, place, std::move(reads), {out});
-  return out;
-}
-
-BufferId LayerGenerator::backward_experts(const Place& place, BufferId gradient, const LayerStash& kept) {
-  const LayerSegments& segments = of(place);
-  const LocalExperts& sizes = segments.sizes.experts.value();
-  const std::int64_t hidden = stage_.segments.shape.hidden;
-  const auto flow = MemoryCause::kGradientFlow;
-  const BufferId ordered = stage_.activation(BufferContent::kRoutedGrad, sizes.routed() * hidden, flow);
-  stage_.compute(InstructionKind::kBackwardInput, *segments.combine, place,
-                 {gradient, *kept.routing, *kept.expert_output}, {ordered});
-  const BufferId out_grad = send_to_experts(place, ordered, BufferContent::kRoutedGrad);
-  std::optional<BufferId> shared;
-  if (segments.mlp) {
-    shared = backward_mlp(place, gradient, kept);
-  }
-  const BufferId gate_up_grad =
-      stage_.activation(BufferContent::kGateUpGrad, sizes.received() * sizes.expert.up_width(), flow);
-  const BufferId in_grad = stage_.activation(BufferContent::kRoutedGrad, sizes.received() * hidden, flow);
-  stage_.compute(InstructionKind::kBackwardInput, *segments.experts, place,
-                 {out_grad, *kept.expert_gate_up, stage_.weights_of(place.layer, ParameterKind::kExpertDown)},
-                 {gate_up_grad, in_grad});
-  const BufferId back = send_to_tokens(place, in_grad, BufferContent::kRoutedGrad);
-  weights_.add(place, [this, place, &segments, out_grad, gate_up_grad, kept] {
-    stage_.weight_gradient(*segments.experts, place, ParameterKind::kExpertDown,
-                           {out_grad, *kept.expert_activated, gate_up_grad, *kept.routed});
-  });
-  const BufferId normed_grad = stage_.activation(BufferContent::kNormedGrad, stage_.stream_elements(), flow);
-  std::vector<BufferId> reads{back, *kept.routing, stage_.weights_of(place.layer, ParameterKind::kRouter)};
-  if (shared) {
-    reads.push_back(*shared);
-  }
-  stage_.compute(InstructionKind::kBackwardInput, *segments.router, place, std::move(reads), {normed_grad});
-  weights_.add(place, [this, place, &segments, back, kept] {
-    stage_.weight_gradient(*segments.router, place, ParameterKind::kRouter, {back, kept.mlp_normed});
-  });
-  return normed_grad;
 }
 
 }  // namespace trainyard

@@ -2,6 +2,7 @@
 //
 //   plain        norm | f | attention | g | norm | f | mlp | g
 //   context      ... f | queries, keys, values | scores and blocks of other ranks in turn | projection | g ...
+//   beside       norm | f | attention | mlp | g, or a norm and an f each (segment.h)
 //   experts      ... norm | router | dispatch | experts | combine, with shared ones as an mlp beside
 //
 // Context parallelism: a ring sends each block of keys and values to the next rank while scores of the last one are
@@ -11,28 +12,13 @@
 // and back (Jacobs et al. 2023).
 #pragma once
 
-#include <functional>
-#include <map>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "core/program/stage_context.h"
+#include "core/program/weight_passes.h"
 
 namespace trainyard {
-
-// Weight gradients: at once, or kept until their own slot of the schedule.
-class WeightPasses {
- public:
-  explicit WeightPasses(bool apart) : apart_(apart) {}
-  bool apart() const { return apart_; }
-  void add(const Place& place, std::function<void()> pass);
-  void run(int microbatch, int chunk);
-
- private:
-  bool apart_;
-  std::map<std::pair<int, int>, std::vector<std::function<void()>>> kept_;
-};
 
 // What forward leaves for the backward of one layer.
 struct LayerStash {
@@ -63,12 +49,28 @@ class LayerGenerator {
 
  private:
   const LayerSegments& of(const Place& place) const { return stage_.segments.layer(*place.layer); }
-  BufferId forward_attention(InstructionKind kind, const Place& place, LayerStash& kept);
+  // Attention and feed-forward side by side.
+  BufferId forward_beside(InstructionKind kind, const Place& place, BufferId residual, std::optional<BufferId> branch,
+                          LayerStash& kept);
+  BufferId backward_beside(const Place& place, BufferId gradient, const LayerStash& kept, SegmentId first);
+  // Of all tokens: a norm's output; the gradient of a branch's output.
+  BufferId norm_output(const Place& place, BufferId normed);
+  BufferId output_gradient(const Place& place, BufferId gradient);
+  BufferId reduce_gradient(const Place& place, BufferId normed_grad);
+  // Outputs, and gradients of inputs, are partial sums still.
+  BufferId forward_attention(InstructionKind kind, const Place& place, BufferId input, LayerStash& kept);
+  void forward_products(InstructionKind kind, const Place& place, BufferId input, BufferId out, LayerStash& kept);
+  BufferId backward_products(const Place& place, BufferId out_grad, const LayerStash& kept);
+  // sum: what to add the gradient of the input to.
+  BufferId backward_attention(const Place& place, BufferId out_grad, std::optional<BufferId> sum,
+                              const LayerStash& kept);
+  BufferId backward_attention_pieces(const Place& place, BufferId out_grad, std::optional<BufferId> sum,
+                                     const LayerStash& kept);
+  BufferId input_gradient(std::optional<BufferId> sum, std::vector<BufferId>& reads);
+  // Complete.
   void forward_scores(InstructionKind kind, const Place& place, LayerStash& kept);
   BufferId forward_mlp(InstructionKind kind, const Place& place, LayerStash& kept);
   BufferId forward_experts(InstructionKind kind, const Place& place, LayerStash& kept);
-  BufferId backward_attention(const Place& place, BufferId gradient, const LayerStash& kept);
-  BufferId backward_attention_pieces(const Place& place, BufferId out_grad, const LayerStash& kept);
   // The gradient of this rank's own block where it comes home last.
   std::optional<BufferId> backward_scores(const Place& place, BufferId attention_grad, BufferId qkv_grad,
                                           const LayerStash& kept);

@@ -32,6 +32,13 @@ Gemm weight_gradient(const SegmentShape& s, std::int64_t t, std::int64_t out, st
                         : product(out, in, t, Transpose::kTN, s.type, batch, GradientOperand::kA);
 }
 
+// The same product, added to what its output holds.
+Operation added(const Operation& operation) {
+  Gemm gemm = std::get<Gemm>(operation);
+  gemm.accumulate = true;
+  return gemm;
+}
+
 // The gradient of a product's bias; forward, the product adds it.
 void add_bias_gradient(std::vector<Operation>& to, const SegmentShape& s, std::int64_t t, std::int64_t out) {
   to.emplace_back(pass_over(ElementwiseKernel::kBiasBackward, t * out, t * out, out, s.type));
@@ -100,6 +107,9 @@ void add_inputs(Segment& segment, const SegmentShape& s, const LocalAttention& a
       add_bias_gradient(segment.backward_weight, s, t, p->outputs);
     }
   }
+  if (s.adds_input_gradients) {
+    segment.backward_input.back() = added(segment.backward_input.back());
+  }
 }
 
 Segment query_key_value(const SegmentShape& s, const LocalAttention& a) {
@@ -159,6 +169,9 @@ Segment feed_forward(SegmentKind kind, const SegmentShape& s, std::int64_t t, co
   segment.backward_input = {input_gradient(s, t, h, f, batch),
                             pass_over(activate_back, n, (inputs + 1) * n, inputs * n, s.type),
                             input_gradient(s, t, up, h, batch)};
+  if (s.adds_outputs && kind == SegmentKind::kMlp) {
+    segment.forward.back() = added(segment.forward.back());
+  }
   segment.backward_weight.emplace_back(weight_gradient(s, t, h, f, batch));
   if (ff.bias) {
     add_bias_gradient(segment.backward_weight, s, batch * t, h);

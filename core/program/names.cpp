@@ -107,6 +107,8 @@ std::string_view to_string(SegmentKind kind) {
       return "experts";
     case SegmentKind::kCombine:
       return "combine";
+    case SegmentKind::kMerge:
+      return "merge";
   }
   return "?";
 }

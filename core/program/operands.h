@@ -18,6 +18,10 @@
 //                Statistics (own part)
 //   loss       Logits =, Targets, Statistics        -                                     -
 //                -> Sums
+//   merge      Normed (both) -> Residual (columns)  ResidualGrad -> NormedGrad (both,     ResidualGrad, Normed (both)
+//                                                     partial)
+//
+// Side by side, mlp reads and adds to attention's Branch; behind one norm attention reads and adds to mlp's NormedGrad.
 //
 // The gradient of a branch is the gradient of the residual stream that it was added to, so attention and
 // mlp read ResidualGrad as the gradient of their output; norm's backward then updates it in place. Only the

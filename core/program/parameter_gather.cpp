@@ -47,6 +47,9 @@ void ParameterGather::end_pass() { free_before(order_.size()); }
 void ParameterGather::gather(std::size_t position) {
   for (; next_ <= position; ++next_) {
     const Bucket& bucket = *order_[next_];
+    if (stage_.gathered(bucket)) {
+      continue;  // held since an earlier place of it
+    }
     const BufferId whole = stage_.build.transient(BufferContent::kParameters, MemoryCause::kGathered, bucket.elements,
                                                   stage_.layout.parameter_type);
     const auto algorithm =
@@ -68,9 +71,19 @@ void ParameterGather::gather(std::size_t position) {
   }
 }
 
+// Among what is held from here on.
+bool ParameterGather::comes_again(const Bucket& bucket, std::size_t position) const {
+  const auto place = [this](std::size_t at) { return order_.begin() + static_cast<std::ptrdiff_t>(at); };
+  const auto from = place(std::min(position, next_));
+  return std::find(from, place(next_), &bucket) != place(next_);
+}
+
 void ParameterGather::free_before(std::size_t position) {
   for (; first_held_ < std::min(position, next_); ++first_held_) {
     const Bucket& bucket = *order_[first_held_];
+    if (!stage_.gathered(bucket) || comes_again(bucket, position)) {
+      continue;
+    }
     stage_.build.add({.kind = InstructionKind::kFree,
                       .microbatch = place_.microbatch,
                       .chunk = place_.chunk,

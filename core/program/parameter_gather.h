@@ -18,7 +18,7 @@ class ParameterGather {
   explicit ParameterGather(StageContext& stage) : stage_(stage) {}
 
   // The buckets that a pass of a chunk will use, in order; those that aren't sharded are skipped, and
-  // neighbours that are the same. One that comes again later, a tied table, is gathered again.
+  // neighbours that are the same. One that comes again later, a tied table, is gathered again unless it is still held.
   void begin_pass(const Place& place, const std::vector<const Bucket*>& order);
   // Before the first use of any of a unit's buckets: gathers them and the next unit's, frees the ones before.
   void use(const std::vector<const Bucket*>& unit);
@@ -28,6 +28,7 @@ class ParameterGather {
   std::size_t end_of_unit(std::size_t position) const;
   void gather(std::size_t position);
   void free_before(std::size_t position);
+  bool comes_again(const Bucket& bucket, std::size_t position) const;
 
   StageContext& stage_;
   Place place_;

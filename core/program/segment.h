@@ -15,6 +15,18 @@
 // Context parallelism cuts attention at what passes between its ranks: queries, keys, values | scores of a hop | ... |
 // projection. A mixture of experts cuts the mlp: router | dispatch | experts | combine, shared experts being an mlp.
 //
+// Attention and mlp side by side (GPT-J, Falcon) have one g: the mlp's last product adds to what attention has made,
+// and the sum is reduced. Behind one norm they have one f too: backward, attention's last product adds to the mlp's
+// gradient of the norm's output; norms of their own are reduced one by one.
+//
+//   norm | f | attention | mlp | g
+//
+// A multi-token block (DeepSeek-V3, section 2.2) goes before a layer and a head, behind the last layer:
+//
+//   embedding | g ... norm of the hidden state | norm of the embedding | f | merge | gathered columns | (merge)
+//
+// the second merge taking a rank's tokens out of all, with sequence parallelism.
+//
 // Each segment has up to three passes; backward is split because zero-bubble schedules move the two halves
 // apart. The operations of each pass are those that the executor performs, in order.
 #pragma once
@@ -43,8 +55,10 @@ enum class SegmentKind : std::uint8_t {
   kRouter,   // which experts each token visits; tokens in order of their experts
   kExperts,  // feed-forwards of this rank's experts, side by side
   kCombine,  // a token's experts weighted and added, shared ones too
+  // Multi-token prediction.
+  kMerge,  // hidden state and next token's embedding side by side -> hidden state (columns of this rank over tp)
 };
-constexpr int kSegmentKinds = static_cast<int>(SegmentKind::kCombine) + 1;
+constexpr int kSegmentKinds = static_cast<int>(SegmentKind::kMerge) + 1;
 
 std::string_view to_string(SegmentKind kind);
 

@@ -59,6 +59,16 @@ Segment head(const SegmentShape& s) {
   return segment;
 }
 
+// Outputs are cut over tp (tensor_sharding.h).
+Segment merge(const SegmentShape& s) {
+  const std::int64_t t = s.tokens, h = s.hidden, part = s.hidden / s.tensor_size;
+  Segment segment{.kind = SegmentKind::kMerge};
+  segment.forward = {product(t, part, 2 * h, Transpose::kNT, s.type)};
+  segment.backward_input = {product(t, 2 * h, part, Transpose::kNN, s.type, GradientOperand::kA)};
+  segment.backward_weight = {product(part, 2 * h, t, Transpose::kTN, s.type, GradientOperand::kA)};
+  return segment;
+}
+
 Segment loss(const SegmentShape& s) {
   const std::int64_t n = s.tokens * s.vocabulary;
   Segment segment{.kind = SegmentKind::kLoss};
@@ -88,7 +98,16 @@ SegmentShape segment_shape(const ModelSpec& model, const Layout& layout, std::in
   shape.type = layout.compute_type;
   shape.inputs_first = is_gpt2_block(model);
   shape.learned_positions = model.position_encoding == PositionEncoding::kLearned;
+  shape.adds_outputs = model.parallel_branches;
+  shape.adds_input_gradients = model.shared_norm;
   return shape;
+}
+
+Segment make_merge_share(const SegmentShape& shape) {
+  const std::int64_t n = shape.norm_tokens * shape.hidden;
+  Segment segment{.kind = SegmentKind::kMerge};
+  segment.forward = {pass_over(ElementwiseKernel::kCopy, n, n, n, shape.type)};
+  return segment;
 }
 
 Segment make_segment(SegmentKind kind, const SegmentShape& shape, bool adds_branch, bool ends_stream) {
@@ -103,6 +122,8 @@ Segment make_segment(SegmentKind kind, const SegmentShape& shape, bool adds_bran
       return head(shape);
     case SegmentKind::kLoss:
       return loss(shape);
+    case SegmentKind::kMerge:
+      return merge(shape);
     default:
       break;
   }

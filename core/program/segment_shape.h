@@ -33,6 +33,10 @@ struct SegmentShape {
   DataType type = DataType::kFp32;
   bool inputs_first = false;  // weights of a layer's products are stored [inputs, outputs] (GPT-2), not turned round
   bool learned_positions = false;  // a table of them is added to the embedding
+  // Attention and feed-forward side by side: the second of them adds to what the first has made, of their outputs and,
+  // behind one norm, of the gradients of their input.
+  bool adds_outputs = false;
+  bool adds_input_gradients = false;
 
   std::int64_t qkv_width() const { return (heads + 2 * key_value_heads) * head_size; }
   std::int64_t attention_width() const { return heads * head_size; }
@@ -41,9 +45,11 @@ struct SegmentShape {
 SegmentShape segment_shape(const ModelSpec& model, const Layout& layout, std::int64_t sequence,
                            const LocalShape& local);
 
-// Embedding, norm, residual, head, loss. adds_branch: kNorm only. ends_stream: kNorm only, the final norm, which gets
-// no gradient of the residual stream from behind.
+// Embedding, norm, residual, head, loss, merge. adds_branch: kNorm only. ends_stream: kNorm only, one that gets no
+// gradient of the residual stream from behind: the final norm, those before a merge.
 Segment make_segment(SegmentKind kind, const SegmentShape& shape, bool adds_branch = false, bool ends_stream = false);
+// kMerge: this rank's tokens out of all that the product has made, with sequence parallelism.
+Segment make_merge_share(const SegmentShape& shape);
 
 // Attention, mlp, and what they are cut into: of one kind of layer. first_block: kScores only, the block that holds the
 // queries' own keys; the others are whole.

@@ -34,16 +34,21 @@ struct Unit {
   bool apart = false;  // in a bucket of its own
 };
 
+std::int64_t norm_size(Normalization normalization, std::int64_t hidden) {
+  return normalization == Normalization::kLayer ? 2 * hidden : hidden;
+}
+
 Parameter flat(ParameterKind kind, std::optional<int> layer, std::int64_t elements) {
   return {kind, layer, std::string(to_string(kind)), {elements}};
 }
 
-void add_layer(std::vector<Unit>& units, const ModelSpec& model, const Layout& layout, int layer, int chunk) {
+void add_layer(std::vector<Unit>& units, const ModelSpec& model, const Layout& layout, const LayerShape& shape,
+               int layer, int chunk) {
   if (is_llama_block(model) || is_gpt2_block(model)) {
     units.push_back({.parameters = layer_parameters(model, layer), .chunk = chunk});
     return;
   }
-  const LayerWeights weights = layer_weights(layer_shape(model, layer), layout);
+  const LayerWeights weights = layer_weights(shape, layout);
   Unit dense{.local = true, .chunk = chunk};
   const auto add = [&](ParameterKind kind, std::int64_t elements) {
     if (elements > 0) {
@@ -65,6 +70,21 @@ void add_layer(std::vector<Unit>& units, const ModelSpec& model, const Layout& l
   }
 }
 
+// What is a multi-token block's own, behind the model's layers. Its norms have the names of what they follow: of the
+// hidden state, of the embedding, of the block's layer.
+void add_block(std::vector<Unit>& units, const ModelSpec& model, const Layout& layout, int layer, int chunk) {
+  const MultiTokenShape block = model_shape(model).multi_token.value();
+  const std::size_t dense = units.size();
+  add_layer(units, model, layout, block.layer, layer, chunk);
+  std::vector<Parameter>& parameters = units[dense].parameters;
+  parameters.push_back(
+      flat(ParameterKind::kMultiTokenProjection, layer, block.projection.parameters() / layout.tensor));
+  for (const ParameterKind norm :
+       {ParameterKind::kMultiTokenNorm, ParameterKind::kEmbeddingNorm, ParameterKind::kFinalNorm}) {
+    parameters.push_back(flat(norm, layer, norm_size(block.layer.normalization, model.hidden)));
+  }
+}
+
 // In the order of backward.
 std::vector<Unit> units_of(const ModelSpec& model, const Layout& layout, const std::vector<Chunk>& chunks) {
   ModelSpec ends;  // without layers: what comes before and after them
@@ -76,12 +96,15 @@ std::vector<Unit> units_of(const ModelSpec& model, const Layout& layout, const s
   ends.vocabulary = model.vocabulary;
   ends.hidden = model.hidden;
   const std::vector<Parameter> all = parameters(ends);
-  // A tied table serves both ends where one stage has them. Otherwise the stage of the head holds a copy, and the two
-  // are in buckets of their own: cut alike, so that whoever owns a part owns it of both.
+  // A table with a use at both ends, tied or embedding for multi-token blocks, serves them where one stage has them.
+  // Otherwise the stage of the head holds a copy, and the two are in buckets of their own: cut alike, so that whoever
+  // owns a part owns it of both. So is one whose ends are chunks of their own (ZB-V, DualPipe).
   const auto any = [&](bool Chunk::*end) {
     return std::any_of(chunks.begin(), chunks.end(), [&](const Chunk& chunk) { return chunk.*end; });
   };
-  const bool copies = model.tied_embeddings && any(&Chunk::embeds) != any(&Chunk::has_head);
+  const bool twice = model.tied_embeddings || model.multi_token_layers > 0;
+  const bool copies = twice && any(&Chunk::embeds) != any(&Chunk::has_head);
+  const bool of_two_chunks = twice && !copies && chunks.size() > 1;
   std::vector<Unit> result;
   // From the end of the model: the order of backward, and the same on two stages that hold the same chunks.
   std::vector<std::size_t> order(chunks.size());
@@ -92,6 +115,9 @@ std::vector<Unit> units_of(const ModelSpec& model, const Layout& layout, const s
     const Chunk* chunk = &chunks[index];
     const auto local = static_cast<int>(index);
     if (chunk->has_head) {
+      for (std::int64_t block = model.multi_token_layers - 1; block >= 0; --block) {
+        add_block(result, model, layout, static_cast<int>(model.layers + block), local);
+      }
       std::vector<Parameter> last = of_kinds(all, {ParameterKind::kFinalNorm});
       if (!model.tied_embeddings) {
         last = of_kinds(all, {ParameterKind::kFinalNorm, ParameterKind::kHead});
@@ -102,9 +128,9 @@ std::vector<Unit> units_of(const ModelSpec& model, const Layout& layout, const s
       }
     }
     for (std::int64_t layer = chunk->layers.end - 1; layer >= chunk->layers.begin; --layer) {
-      add_layer(result, model, layout, static_cast<int>(layer), local);
+      add_layer(result, model, layout, layer_shape(model, layer), static_cast<int>(layer), local);
     }
-    if (chunk->embeds && copies) {
+    if (chunk->embeds && (copies || of_two_chunks)) {
       result.push_back({.parameters = of_kinds(all, {ParameterKind::kEmbedding}), .chunk = local, .apart = true});
       if (std::vector<Parameter> positions = of_kinds(all, {ParameterKind::kPositionEmbedding}); !positions.empty()) {
         result.push_back({.parameters = std::move(positions), .chunk = local});
@@ -121,7 +147,9 @@ void append(Bucket& bucket, const ModelSpec& model, const Layout& layout, Parame
             int tensor_index) {
   BucketParameter placed;
   placed.shard = local ? ShardSpec{parameter.shape, {}} : tensor_sharding(model, parameter);
-  const bool norm = parameter.kind == ParameterKind::kAttentionNorm || parameter.kind == ParameterKind::kMlpNorm;
+  const bool norm = parameter.kind == ParameterKind::kAttentionNorm || parameter.kind == ParameterKind::kMlpNorm ||
+                    parameter.kind == ParameterKind::kMultiTokenNorm ||
+                    parameter.kind == ParameterKind::kEmbeddingNorm || parameter.kind == ParameterKind::kFinalNorm;
   placed.tensor_replicated = local ? norm : placed.shard.replicated_over(Axis::kTensor);
   placed.local_shape = parameter.shape;
   if (const AxisPlacement* cut = placed.shard.on(Axis::kTensor); cut != nullptr && cut->dimension) {

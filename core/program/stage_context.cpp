@@ -96,12 +96,16 @@ bool StageContext::shards_gradients(const Bucket& bucket) const {
   return layout.zero_stage >= 2 && shard_ranks(layout, bucket) > 1;
 }
 
-bool StageContext::shares_table() const {
+bool StageContext::uses_table_twice() const { return plan.model.tied_embeddings || plan.model.multi_token_layers > 0; }
+
+bool StageContext::has_both_ends() const {
   const auto any = [&](bool Chunk::*end) {
     return std::any_of(chunks.begin(), chunks.end(), [&](const Chunk& chunk) { return chunk.*end; });
   };
-  return plan.model.tied_embeddings && any(&Chunk::embeds) && any(&Chunk::has_head);
+  return any(&Chunk::embeds) && any(&Chunk::has_head);
 }
+
+bool StageContext::table_of_two_chunks() const { return uses_table_twice() && has_both_ends() && chunks.size() > 1; }
 
 IndexRange StageContext::updated_range(const Bucket& bucket) const {
   return layout.zero_stage >= 1 ? owned_range(bucket) : IndexRange{0, bucket.elements};
@@ -235,7 +239,8 @@ BufferId StageContext::reduce_partial(BufferId partial, const Place& place, Buff
     return partial;
   }
   const bool shares = layout.sequence_parallel;
-  const BufferId result = shares ? activation(content, stream_elements(), cause) : partial;
+  const std::int64_t whole = role.buffers[partial.at()].elements;
+  const BufferId result = shares ? activation(content, whole / full_elements() * stream_elements(), cause) : partial;
   build.add({.kind = InstructionKind::kReduce,
              .stream = Stream::kTensor,
              .microbatch = place.microbatch,
@@ -243,8 +248,8 @@ BufferId StageContext::reduce_partial(BufferId partial, const Place& place, Buff
              .layer = place.layer,
              .reads = {partial},
              .writes = {result},
-             .communication = tensor_collective(
-                 shares ? CommunicationKind::kReduceScatter : CommunicationKind::kAllReduce, full_elements())});
+             .communication =
+                 tensor_collective(shares ? CommunicationKind::kReduceScatter : CommunicationKind::kAllReduce, whole)});
   return result;
 }
 
@@ -252,7 +257,8 @@ BufferId StageContext::gather_shares(BufferId share, const Place& place, BufferC
   if (layout.tensor == 1 || !layout.sequence_parallel) {
     return share;
   }
-  const BufferId whole = activation(content, full_elements(), cause);
+  const std::int64_t elements = role.buffers[share.at()].elements / stream_elements() * full_elements();
+  const BufferId whole = activation(content, elements, cause);
   build.add({.kind = InstructionKind::kGather,
              .stream = Stream::kTensor,
              .microbatch = place.microbatch,
@@ -260,7 +266,7 @@ BufferId StageContext::gather_shares(BufferId share, const Place& place, BufferC
              .layer = place.layer,
              .reads = {share},
              .writes = {whole},
-             .communication = tensor_collective(CommunicationKind::kAllGather, full_elements())});
+             .communication = tensor_collective(CommunicationKind::kAllGather, elements)});
   return whole;
 }
 

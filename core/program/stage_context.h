@@ -43,8 +43,13 @@ class StageContext {
   // Whether parameters lie in shards and are gathered for use; gradients in shards, and reduced every micro-batch.
   bool gathers_parameters(const Bucket& bucket) const;
   bool shards_gradients(const Bucket& bucket) const;
-  // A tied table that this stage uses at both ends.
-  bool shares_table() const;
+  // The embedding's table has a second use, at the model's end: by a tied head, by multi-token blocks. Stages that have
+  // one end of the model each have a copy each.
+  bool uses_table_twice() const;
+  bool has_both_ends() const;
+  // A stage may have both ends in chunks of their own, whose passes lie apart (ZB-V) or are of other micro-batches
+  // (DualPipe): either's add to the table.
+  bool table_of_two_chunks() const;
 
   // Elements of a bucket that this rank reduces and sums the squares of; those that it updates.
   IndexRange owned_range(const Bucket& bucket) const;

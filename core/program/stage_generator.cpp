@@ -4,15 +4,13 @@
 #include <map>
 #include <utility>
 
-#include "core/error.h"
-#include "core/layout/tensor_sharding.h"
-#include "core/model/layer_shape.h"
 #include "core/program/gradient_update.h"
+#include "core/program/head_generator.h"
 #include "core/program/layer_generator.h"
+#include "core/program/multi_token_generator.h"
 #include "core/program/parameter_gather.h"
 #include "core/program/pipeline_transfers.h"
 #include "core/program/stage_context.h"
-#include "core/program/wire.h"
 #include "core/schedule/schedule.h"
 
 namespace trainyard {
@@ -23,7 +21,8 @@ struct ChunkStash {
   std::map<std::int64_t, LayerStash> layers;
   // Of layers that are run again: what their forward starts from.
   std::map<std::int64_t, BufferId> layer_input;
-  BufferId final_residual, final_normed, final_rstd, logits;
+  HeadStash head;
+  std::vector<BlockStash> blocks;  // of multi-token prediction
   std::optional<BufferId> sent;
 };
 
@@ -35,12 +34,15 @@ class StageGenerator {
         slots_(slots),
         weights_(weights_apart(plan.layout.schedule)),
         layers_(stage_, weights_),
+        heads_(stage_, weights_, layers_),
+        blocks_(stage_, weights_),
         gather_(stage_),
         pipeline_(stage_, sampled),
         gradients_(stage_, slots) {}
 
   // Where each slot's instructions begin, and what follows the last.
   std::vector<std::size_t> generate(ProgramKind kind) {
+    training_ = kind == ProgramKind::kTraining;
     std::vector<std::size_t> first;
     for (const Slot& slot : slots_) {
       first.push_back(stage_.role.instructions.size());
@@ -89,40 +91,64 @@ class StageGenerator {
     return positions.id == stage_.bucket_of(std::nullopt, ParameterKind::kEmbedding).id ? nullptr : &positions;
   }
 
-  std::vector<const Bucket*> end_buckets(const Chunk& chunk, bool head) const {
-    std::vector<const Bucket*> used;
-    if (head && chunk.has_head) {
-      used = {&stage_.bucket_of(std::nullopt, ParameterKind::kFinalNorm),
-              &stage_.bucket_of(std::nullopt, ParameterKind::kHead)};
-    } else if (!head && chunk.embeds) {
-      used = {&stage_.bucket_of(std::nullopt, ParameterKind::kEmbedding)};
-      if (const Bucket* positions = positions_apart()) {
-        used.push_back(positions);
-      }
+  std::vector<const Bucket*> table_buckets() const {
+    std::vector<const Bucket*> used{&stage_.bucket_of(std::nullopt, ParameterKind::kEmbedding)};
+    if (const Bucket* positions = positions_apart()) {
+      used.push_back(positions);
     }
     return used;
   }
+  std::vector<const Bucket*> head_buckets() const {
+    return {&stage_.bucket_of(std::nullopt, ParameterKind::kFinalNorm),
+            &stage_.bucket_of(std::nullopt, ParameterKind::kHead)};
+  }
+  // A multi-token block's own norm comes before the head.
+  std::vector<const Bucket*> head_buckets(std::int64_t block) const {
+    std::vector<const Bucket*> used = layers_.buckets(block_layer(block));
+    const std::vector<const Bucket*> head = head_buckets();
+    used.insert(used.end(), head.begin(), head.end());
+    return used;
+  }
+  // Multi-token blocks are there to train: evaluation is of the model itself.
+  std::int64_t blocks_of(const Chunk& chunk) const {
+    return training_ && chunk.has_head ? stage_.plan.model.multi_token_layers : 0;
+  }
+  std::int64_t block_layer(std::int64_t block) const { return stage_.plan.model.layers + block; }
 
   // What a pass of the chunk gathers, in its order.
-  void begin_pass(const Chunk& chunk, const Place& place, bool backward) {
-    std::vector<const Bucket*> order = end_buckets(chunk, backward);
+  std::vector<const Bucket*> pass_order(const Chunk& chunk, bool backward) const {
+    std::vector<const Bucket*> order;
     const auto append = [&](const std::vector<const Bucket*>& unit) {
       order.insert(order.end(), unit.begin(), unit.end());
     };
+    if (!backward && chunk.embeds) {
+      append(table_buckets());
+    }
+    for (std::int64_t b = blocks_of(chunk) - 1; backward && b >= 0; --b) {
+      append(head_buckets());
+      append(layers_.buckets(block_layer(b)));
+    }
+    if (backward && chunk.has_head) {
+      append(head_buckets());
+    }
     for (std::int64_t i = 0; i < chunk.layers.size(); ++i) {
       append(layers_.buckets(backward ? chunk.layers.end - 1 - i : chunk.layers.begin + i));
     }
-    if (!backward) {
-      append(end_buckets(chunk, true));
+    if (!backward && chunk.has_head) {
+      append(head_buckets());
     }
-    gather_.begin_pass(place, order);
+    for (std::int64_t b = 0; !backward && b < blocks_of(chunk); ++b) {
+      append(table_buckets());
+      append(head_buckets(b));
+    }
+    return order;
   }
 
   void forward(const Slot& slot) {
     const Chunk& chunk = chunk_of(slot);
     ChunkStash& stash = stash_[{slot.microbatch, slot.chunk}];
     Place place{slot.microbatch, slot.chunk, std::nullopt};
-    begin_pass(chunk, place, false);
+    gather_.begin_pass(place, pass_order(chunk, false));
     BufferId residual = chunk_input(chunk, place);
     std::optional<BufferId> branch;
     for (std::int64_t layer = chunk.layers.begin; layer < chunk.layers.end; ++layer) {
@@ -138,8 +164,9 @@ class StageGenerator {
     }
     place.layer = std::nullopt;
     if (chunk.has_head) {
-      gather_.use(end_buckets(chunk, true));
-      forward_head(place, residual, branch, stash);
+      gather_.use(head_buckets());
+      heads_.forward(place, residual, branch, blocks_of(chunk) > 0, stash.head);
+      forward_blocks(chunk, place, stash);
     } else {
       hand_on(place, residual, branch, stash);
     }
@@ -162,16 +189,37 @@ class StageGenerator {
     stash.sent = out;
   }
 
+  BufferId embed(const Place& place, BufferId tokens) {
+    const BufferId partial = stage_.activation(BufferContent::kResidual, stage_.full_elements());
+    std::vector<BufferId> reads{tokens, stage_.weights_of(std::nullopt, ParameterKind::kEmbedding)};
+    if (positions_apart() != nullptr) {
+      reads.push_back(stage_.weights_of(std::nullopt, ParameterKind::kPositionEmbedding));
+    }
+    stage_.compute(InstructionKind::kForward, stage_.segments.embedding, place, std::move(reads), {partial});
+    return stage_.reduce_partial(partial, place, BufferContent::kResidual, MemoryCause::kActivations);
+  }
+
+  // Multi-token blocks, each from the hidden state of the one before.
+  void forward_blocks(const Chunk& chunk, const Place& place, ChunkStash& stash) {
+    BufferId hidden = stash.head.residual;
+    for (std::int64_t block = 0; block < blocks_of(chunk); ++block) {
+      BlockStash& kept = stash.blocks.emplace_back();
+      const Place own{place.microbatch, place.chunk, static_cast<int>(block_layer(block))};
+      gather_.use(table_buckets());
+      const BufferId embedded = embed(place, *stage_.targets);
+      gather_.use(layers_.buckets(block_layer(block)));
+      const BufferId merged = blocks_.forward(own, hidden, embedded, kept);
+      const BufferId branch = layers_.forward(InstructionKind::kForward, own, merged, std::nullopt, kept.layer);
+      gather_.use(head_buckets(block));
+      heads_.forward(own, kept.layer.mlp_residual, branch, block + 1 < blocks_of(chunk), kept.head);
+      hidden = kept.head.residual;
+    }
+  }
+
   BufferId chunk_input(const Chunk& chunk, const Place& place) {
     if (chunk.embeds) {
-      gather_.use(end_buckets(chunk, false));
-      const BufferId partial = stage_.activation(BufferContent::kResidual, stage_.full_elements());
-      std::vector<BufferId> reads{*stage_.tokens, stage_.weights_of(std::nullopt, ParameterKind::kEmbedding)};
-      if (positions_apart() != nullptr) {
-        reads.push_back(stage_.weights_of(std::nullopt, ParameterKind::kPositionEmbedding));
-      }
-      stage_.compute(InstructionKind::kForward, stage_.segments.embedding, place, std::move(reads), {partial});
-      return stage_.reduce_partial(partial, place, BufferContent::kResidual, MemoryCause::kActivations);
+      gather_.use(table_buckets());
+      return embed(place, *stage_.tokens);
     }
     const ChunkPlace from = previous(place).value();
     if (from.stage == stage_.key.stage) {
@@ -182,40 +230,16 @@ class StageGenerator {
     return received.buffer;
   }
 
-  void forward_head(const Place& place, BufferId residual, std::optional<BufferId> branch, ChunkStash& stash) {
-    const SegmentShape& s = stage_.segments.shape;
-    stash.final_residual =
-        layers_.forward_norm(InstructionKind::kForward, place, ParameterKind::kFinalNorm, residual, branch,
-                             stage_.segments.final_norm, stash.final_normed, stash.final_rstd);
-    const BufferId input =
-        stage_.gather_shares(stash.final_normed, place, BufferContent::kNormed, MemoryCause::kWorkspace);
-    stash.logits = stage_.activation(BufferContent::kLogits, s.tokens * s.vocabulary, MemoryCause::kLogits);
-    const BufferId statistics = stage_.build.transient(BufferContent::kStatistics, MemoryCause::kWorkspace,
-                                                       s.tensor_size * s.tokens * 3, DataType::kFp32);
-    const BufferId weights = stage_.weights_of(std::nullopt, ParameterKind::kHead);
-    stage_.compute(InstructionKind::kForward, stage_.segments.head, place, {input, *stage_.targets, weights},
-                   {stash.logits, statistics});
-    if (stage_.layout.tensor > 1) {
-      const std::int64_t elements = s.tensor_size * s.tokens * 3;
-      const auto algorithm = choose_algorithm(CommunicationKind::kAllGather, elements * 4, stage_.layout.tensor, false);
-      stage_.communicate(
-          InstructionKind::kGather, Stream::kTensor, place, {statistics}, {statistics},
-          make_collective(CommunicationKind::kAllGather, algorithm, group_id(GroupKind::kTensor),
-                          even_boundaries(elements, stage_.layout.tensor), stage_.key.tensor_index, DataType::kFp32));
-    }
-    stage_.compute(InstructionKind::kForward, stage_.segments.loss, place, {stash.logits, *stage_.targets, statistics},
-                   {stash.logits, stage_.sums});
-  }
-
   void backward(const Slot& slot) {
     const Chunk& chunk = chunk_of(slot);
     ChunkStash& stash = stash_[{slot.microbatch, slot.chunk}];
     Place place{slot.microbatch, slot.chunk, std::nullopt};
-    begin_pass(chunk, place, true);
+    gather_.begin_pass(place, pass_order(chunk, true));
     BufferId gradient;
     if (chunk.has_head) {
-      gather_.use(end_buckets(chunk, true));
-      gradient = backward_head(place, stash);
+      const std::optional<BufferId> behind = backward_blocks(chunk, slot, stash);
+      gather_.use(head_buckets());
+      gradient = heads_.backward(place, behind, stash.head);
       finish(slot, {ParameterKind::kFinalNorm, ParameterKind::kHead}, std::nullopt);
     } else {
       gradient = gradient_input(place, stash);
@@ -245,6 +269,40 @@ class StageGenerator {
     stash_.erase({slot.microbatch, slot.chunk});
   }
 
+  // Returns the gradient of the hidden state that the first block took on.
+  std::optional<BufferId> backward_blocks(const Chunk& chunk, const Slot& slot, ChunkStash& stash) {
+    std::optional<BufferId> behind;
+    for (std::int64_t block = blocks_of(chunk) - 1; block >= 0; --block) {
+      BlockStash& kept = stash.blocks[static_cast<std::size_t>(block)];
+      const auto layer = static_cast<int>(block_layer(block));
+      const Place own{slot.microbatch, slot.chunk, layer};
+      gather_.use(head_buckets(block));
+      BufferId gradient = heads_.backward(own, behind, kept.head);
+      gather_.use(layers_.buckets(layer));
+      if (stage_.layout.recompute == Recompute::kFull) {
+        LayerStash again;
+        layers_.forward(InstructionKind::kRecompute, own, kept.merged, std::nullopt, again);
+        kept.layer = again;
+      }
+      gradient = layers_.backward(own, gradient, kept.layer, true);
+      const MultiTokenGenerator::Gradients merged = blocks_.backward(own, gradient, kept);
+      table_gradient({slot.microbatch, slot.chunk, std::nullopt}, *stage_.targets, merged.embedded);
+      behind = merged.hidden;
+      finish(slot, {ParameterKind::kQuery}, layer);
+      if (stage_.segments.layer(layer).experts) {
+        finish(slot, {ParameterKind::kExpertDown}, layer);
+      }
+    }
+    // A copy of the table, or one whose other end is another chunk. Else it is complete with the other end; of
+    // a tied one, with the head.
+    const bool with_others =
+        stage_.plan.model.tied_embeddings || (stage_.has_both_ends() && !stage_.table_of_two_chunks());
+    if (behind && !with_others) {
+      finish(slot, {ParameterKind::kEmbedding}, std::nullopt);
+    }
+    return behind;
+  }
+
   // Behind the weight gradients themselves, whenever those run.
   void finish(const Slot& slot, std::vector<ParameterKind> kinds, std::optional<int> layer) {
     weights_.add({slot.microbatch, slot.chunk, layer},
@@ -272,13 +330,17 @@ class StageGenerator {
     pipeline_.hold_sent_gradient(gradient, place, to);
   }
 
-  void backward_embedding(const Slot& slot, const Place& place, BufferId gradient) {
-    weights_.add(place, [this, place, gradient] {
+  void table_gradient(const Place& place, BufferId tokens, BufferId gradient) {
+    weights_.add(place, [this, place, tokens, gradient] {
       const BufferId whole =
           stage_.gather_shares(gradient, place, BufferContent::kResidualGrad, MemoryCause::kGradientFlow);
-      stage_.weight_gradient(stage_.segments.embedding, place, ParameterKind::kEmbedding, {*stage_.tokens, whole},
+      stage_.weight_gradient(stage_.segments.embedding, place, ParameterKind::kEmbedding, {tokens, whole},
                              positions_apart());
     });
+  }
+
+  void backward_embedding(const Slot& slot, const Place& place, BufferId gradient) {
+    table_gradient(place, *stage_.tokens, gradient);
     std::vector<ParameterKind> tables{ParameterKind::kEmbedding};
     if (is_gpt2_block(stage_.plan.model)) {
       tables.push_back(ParameterKind::kPositionEmbedding);
@@ -286,35 +348,13 @@ class StageGenerator {
     finish(slot, std::move(tables), std::nullopt);
   }
 
-  BufferId backward_head(const Place& place, const ChunkStash& stash) {
-    const BufferId weights = stage_.weights_of(std::nullopt, ParameterKind::kHead);
-    BufferId normed_grad =
-        stage_.activation(BufferContent::kNormedGrad, stage_.full_elements(), MemoryCause::kGradientFlow);
-    stage_.compute(InstructionKind::kBackwardInput, stage_.segments.head, place, {stash.logits, weights},
-                   {normed_grad});
-    normed_grad = stage_.reduce_partial(normed_grad, place, BufferContent::kNormedGrad, MemoryCause::kGradientFlow);
-    weights_.add(place, [this, place, logits = stash.logits, final_normed = stash.final_normed] {
-      const BufferId normed =
-          stage_.gather_shares(final_normed, place, BufferContent::kNormed, MemoryCause::kWorkspace);
-      stage_.weight_gradient(stage_.segments.head, place, ParameterKind::kHead, {logits, normed});
-    });
-    const BufferId gradient =
-        stage_.activation(BufferContent::kResidualGrad, stage_.stream_elements(), MemoryCause::kGradientFlow);
-    stage_.compute(InstructionKind::kBackwardInput, stage_.segments.final_norm, place,
-                   {normed_grad, stash.final_residual, stash.final_rstd,
-                    stage_.weights_of(std::nullopt, ParameterKind::kFinalNorm)},
-                   {gradient});
-    weights_.add(place, [this, place, normed_grad, residual = stash.final_residual, rstd = stash.final_rstd] {
-      stage_.weight_gradient(stage_.segments.final_norm, place, ParameterKind::kFinalNorm,
-                             {normed_grad, residual, rstd});
-    });
-    return gradient;
-  }
-
   StageContext stage_;
   const std::vector<Slot>& slots_;
+  bool training_ = true;
   WeightPasses weights_;
   LayerGenerator layers_;
+  HeadGenerator heads_;
+  MultiTokenGenerator blocks_;
   ParameterGather gather_;
   PipelineTransfers pipeline_;
   GradientUpdate gradients_;
@@ -323,58 +363,6 @@ class StageGenerator {
   std::map<std::pair<int, int>, BufferId> handed_;
   std::map<std::pair<int, int>, BufferId> handed_back_;
 };
-
-LayerSegments layer_segments(const Plan& plan, const LayerShape& layer, const SegmentShape& shape, int tensor_index,
-                             SegmentTable& table) {
-  LayerSegments made;
-  made.sizes = layer_sizes(plan.model, layer, plan.layout, tensor_index, shape.norm_tokens);
-  const auto intern = [&](SegmentKind kind, bool first_block = true) {
-    return table.intern(make_layer_segment(kind, shape, made.sizes, first_block));
-  };
-  if (plan.layout.context == 1) {
-    made.attention = intern(SegmentKind::kAttention);
-  } else {
-    made.query_key_value = intern(SegmentKind::kQueryKeyValue);
-    made.own_scores = intern(SegmentKind::kScores);
-    made.other_scores = intern(SegmentKind::kScores, false);
-    made.projection = intern(SegmentKind::kProjection);
-  }
-  if (made.sizes.feed_forward) {
-    made.mlp = intern(SegmentKind::kMlp);
-  }
-  if (made.sizes.experts) {
-    made.router = intern(SegmentKind::kRouter);
-    made.experts = intern(SegmentKind::kExperts);
-    made.combine = intern(SegmentKind::kCombine);
-  }
-  return made;
-}
-
-}  // namespace
-
-StageSegments stage_segments(const Plan& plan, int tensor_index, SegmentTable& table) {
-  StageSegments made;
-  made.shape = segment_shape(plan.model, plan.layout, plan.training.sequence,
-                             local_shape(plan.model, plan.layout.tensor, tensor_index));
-  const auto intern = [&](SegmentKind kind, bool adds_branch = false, bool ends_stream = false) {
-    return table.intern(make_segment(kind, made.shape, adds_branch, ends_stream));
-  };
-  made.embedding = intern(SegmentKind::kEmbedding);
-  made.first_norm = intern(SegmentKind::kNorm);
-  made.norm = intern(SegmentKind::kNorm, true);
-  made.final_norm = intern(SegmentKind::kNorm, true, true);
-  const ModelShape layers = model_shape(plan.model);
-  for (const LayerShape& layer : layers.kinds) {
-    made.kinds.push_back(layer_segments(plan, layer, made.shape, tensor_index, table));
-  }
-  made.kind_of_layer = layers.kind_of_layer;
-  made.residual = intern(SegmentKind::kResidual);
-  made.head = intern(SegmentKind::kHead);
-  made.loss = intern(SegmentKind::kLoss);
-  return made;
-}
-
-namespace {
 
 Role empty_role(const Plan& plan, int stage) {
   Role role;

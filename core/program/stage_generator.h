@@ -40,10 +40,11 @@ struct StageSegments {
   SegmentId norm;
   SegmentId final_norm;
   std::vector<LayerSegments> kinds;
-  std::vector<int> kind_of_layer;
+  std::vector<int> kind_of_layer;  // multi-token blocks' behind the model's own
   SegmentId residual;
   SegmentId head;
   SegmentId loss;
+  std::optional<SegmentId> merge_norm, merge, merge_share;  // of multi-token blocks
 
   const LayerSegments& layer(std::int64_t index) const {
     return kinds[static_cast<std::size_t>(kind_of_layer[static_cast<std::size_t>(index)])];

@@ -40,8 +40,9 @@ void append_slots(std::vector<Slot>& slots, const std::vector<int>& chunks, int 
   }
 }
 
-// Backwards and weights of the last micro-batches as the schedule has them: what ends a step waits for the latest.
-void order_last(std::vector<Slot>& slots, std::size_t from, const std::vector<Slot>& schedule) {
+// Backwards and weights of the first and last micro-batches as the schedule has them: a table of two chunks has its
+// first gradient from whichever comes first, and what ends a step waits for the latest.
+void order_as_scheduled(std::vector<Slot>& slots, std::size_t from, const std::vector<Slot>& schedule) {
   const auto place = [&](const Slot& slot) {
     return slot.kind == SlotKind::kForward ? schedule.begin() : std::find(schedule.begin(), schedule.end(), slot);
   };
@@ -68,9 +69,8 @@ std::optional<Samples> choose_samples(const Layout& layout, const std::vector<Sl
   for (std::size_t chunk = 0; chunk < all.size(); ++chunk) {
     all[chunk] = static_cast<int>(chunk);
   }
-  std::size_t last_from = 0;
   for (int sample = 0; sample < kSampled; ++sample) {
-    last_from = samples.slots.size();
+    const std::size_t from = samples.slots.size();
     for (std::size_t chunk = 0; chunk < (apart ? order.size() : 1); ++chunk) {
       const std::vector<int>& one = order[chunk];
       const auto of = static_cast<int>(samples.microbatches.size());
@@ -84,8 +84,10 @@ std::optional<Samples> choose_samples(const Layout& layout, const std::vector<Sl
         }
       }
     }
+    if (sample == 0 || sample == kSampled - 1) {
+      order_as_scheduled(samples.slots, from, schedule);
+    }
   }
-  order_last(samples.slots, last_from, schedule);
   return samples;
 }
 

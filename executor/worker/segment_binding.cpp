@@ -340,6 +340,7 @@ Action bind_segment(const BindingContext& context, const Instruction& instructio
     case SegmentKind::kRouter:
     case SegmentKind::kExperts:
     case SegmentKind::kCombine:
+    case SegmentKind::kMerge:
       break;  // not among the executor's capabilities
   }
   check(false, "unknown segment kind");

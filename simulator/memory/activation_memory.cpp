@@ -75,9 +75,9 @@ double experts_bytes(const ExpertsShape& experts, std::int64_t hidden, const Lay
   return bytes;
 }
 
-// Gradients of row-parallel products' outputs and of norms' outputs.
+// Gradients of row-parallel products' outputs and of norms' outputs. Branches side by side have one output's.
 double deferred_bytes(const LayerShape& layer, const Layout& layout, const Sizes& sizes, bool program) {
-  double outputs = 1.0 + (layer.feed_forward ? 1.0 : 0.0);
+  double outputs = 1.0 + (layer.feed_forward && !layer.parallel_branches ? 1.0 : 0.0);
   if (layer.experts) {
     const double tokens = program ? as_double(layer.experts->experts_per_token) * layout.expert_tensor / sizes.norms
                                   : expert_tokens(*layer.experts, layout);

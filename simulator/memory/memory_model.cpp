@@ -29,6 +29,7 @@ constexpr double kArenaFragmentation = 0.04;
 constexpr double kArenaFragmentationGathering = 0.08;
 constexpr double kVocabularyMultiple = 128.0;  // times tp: Megatron-LM, make-vocab-size-divisible-by
 constexpr double kMasterBytes = 4.0;           // fp32 weights beside 16-bit ones (Micikevicius et al. 2017)
+constexpr double kBlockStates = 5.0;           // that a multi-token block keeps besides its layer's: 2 + 1 + 2
 constexpr double kLayersAtWork = 2.0;          // this one and the next, where layers come and go
 
 double as_double(std::int64_t n) { return static_cast<double>(n); }
@@ -151,7 +152,9 @@ MemoryModel::MemoryModel(const Workload& workload, const Machine& machine, const
   }
   if (shape_.multi_token) {
     multi_token_ = parameters_of(shape_.multi_token->layer);
+    const double norm = shape_.multi_token->layer.normalization == Normalization::kLayer ? 2.0 : 1.0;
     multi_token_.tensor += as_double(shape_.multi_token->projection.parameters());
+    multi_token_.whole += shape_.multi_token->norms * norm * as_double(shape_.multi_token->layer.hidden);
   }
   const double runtime = as_double(machine.accelerator.runtime_memory.value.value());
   runtime_ = std::max(0.0, runtime - kUsualCommunicators * kCommunicatorBytes);
@@ -198,14 +201,23 @@ MemoryModel::Costs MemoryModel::costs_of(const Layout& layout) const {
     costs.whole = activation_size(layout.compute_type) * tokens * as_double(shape_.head.inputs);
   }
   if (shape_.multi_token) {
-    const double blocks = as_double(shape_.multi_token->blocks);
-    costs.multi_token_dense = blocks * local(multi_token_);
-    costs.multi_token_expert = blocks * multi_token_.expert / experts_cut;
-    costs.multi_token_kept =
-        blocks * tokens * activation_bytes(shape_.multi_token->layer, layout, habits_, sequence_).all;
-    costs.logits *= 1.0 + blocks;
+    add_blocks(costs, layout);
   }
   return costs;
+}
+
+// A block's product keeps both its inputs, side by side, and the embedding; the norm before its head a hidden state and
+// its own output. Its layer is run again where others are. Each block has logits of its own.
+void MemoryModel::add_blocks(Costs& costs, const Layout& layout) const {
+  const MultiTokenShape& block = *shape_.multi_token;
+  const double blocks = as_double(block.blocks);
+  const double experts_cut = static_cast<double>(layout.expert) * layout.expert_tensor;
+  costs.multi_token_dense = blocks * (multi_token_.tensor / layout.tensor + multi_token_.whole);
+  costs.multi_token_expert = blocks * multi_token_.expert / experts_cut;
+  const auto kind = static_cast<std::size_t>(shape_.kind_of_layer.back());
+  const double layer = layout.recompute == Recompute::kFull ? costs.input : costs.kept.at(kind);
+  costs.multi_token_kept = blocks * (layer + kBlockStates * costs.input);
+  costs.logits *= 1.0 + blocks;
 }
 
 // What a layer keeps and moves as a program; its parameters are counted.
@@ -323,6 +335,9 @@ MemoryModel::Held MemoryModel::held_by(const Layout& layout, const Costs& costs,
   held.kept += stage.sent * costs.input;
   const bool one_table = shape_.tied_embeddings && stage.embeds > 0 && stage.heads > 0 && layout.pipeline == 1;
   held.tables = one_table ? 1 : stage.embeds + stage.heads;
+  if (shape_.multi_token && !shape_.tied_embeddings && stage.heads > 0 && stage.embeds == 0) {
+    ++held.tables;  // a copy of the embedding's
+  }
   held.dense += held.tables * costs.table;
   if (stage.embeds > 0) {
     held.dense += as_double(shape_.position_parameters);
@@ -346,7 +361,12 @@ MemoryModel::Pass MemoryModel::pass_of(const Layout& layout, const Costs& costs,
   const bool apart = stage.deferred > 0.0;
   const double ends = held.heads * 2.0 * costs.input;
   const double logits = held.heads * costs.logits;
-  const double left = apart ? logits + ends : std::max(0.0, held.heads - 1.0) * (costs.logits + 2.0 * costs.input);
+  double left = apart ? logits + ends : std::max(0.0, held.heads - 1.0) * (costs.logits + 2.0 * costs.input);
+  if (shape_.multi_token && held.heads > 0.0 && !apart) {
+    // The last block's layer is at work while the logits of the heads before it are still there.
+    const double heads = 1.0 + as_double(shape_.multi_token->blocks);
+    left += costs.logits * (heads - 1.0) / heads + 2.0 * costs.input;
+  }
   // Whole gradients come behind the widest of the flow; where they come later, behind all of it.
   const double gone = std::min(costs.scattered, apart ? costs.flow : costs.wide);
   // Those of the layer before are on their way meanwhile.

@@ -55,6 +55,7 @@ class MemoryModel {
   static Parameters parameters_of(const LayerShape& layer);
   Costs costs_of(const Layout& layout) const;
   Stage stage_of(const Layout& layout, int stage) const;
+  void add_blocks(Costs& costs, const Layout& layout) const;
   void add_program_layer(Costs& costs, const Layout& layout, std::size_t kind, double tokens) const;
   void add_chunk(Stage& stage, const Layout& layout, std::int64_t chunk, std::int64_t chunks) const;
   Held held_by(const Layout& layout, const Costs& costs, const Stage& stage) const;

@@ -85,7 +85,12 @@ class StackPricing {
       }
       forward_ += *forward[kind] / plan.layout.pipeline;
     }
-    forward_ += (layers.embedding().forward + layers.head().forward) / plan.layout.pipeline;
+    const auto blocks = static_cast<double>(plan.model.multi_token_layers);
+    forward_ += (1.0 + blocks) / plan.layout.pipeline * (layers.embedding().forward + layers.head().forward);
+    if (plan.model.multi_token_layers > 0) {
+      const Seconds last = forward[layer_kind(plan.model.layers - 1)].value();
+      forward_ += blocks / plan.layout.pipeline * (last + layers.merge().forward);
+    }
   }
 
   InstructionPricer& pricer() { return pricer_; }
@@ -171,7 +176,9 @@ class StackPricing {
     }
   }
 
+  // Multi-token blocks come behind the model's layers, each with one of the last kind.
   std::size_t layer_kind(std::int64_t layer) const {
+    layer = std::min(layer, model_.layers - 1);
     const bool window = model_.sliding_window.has_value() && !full_attention(model_, layer);
     return (has_experts(model_, layer) ? 1U : 0U) + (window ? 2U : 0U);
   }

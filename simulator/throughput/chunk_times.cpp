@@ -7,6 +7,7 @@
 #include "core/layout/shard_spec.h"
 #include "core/schedule/schedule.h"
 #include "simulator/throughput/pipeline_time.h"
+#include "simulator/throughput/rank_parameters.h"
 #include "simulator/throughput/step_model_impl.h"
 
 namespace trainyard::simulator {
@@ -39,8 +40,9 @@ void StepModel::Impl::deal_layers(const Layout& layout) {
     const double held = static_cast<double>(starts[first + 1] - starts[first]);
     const double every = layout.recompute == Recompute::kFull ? layout.recompute_every : 1.0;
     chunk.repeated = held > 0.0 ? std::ceil(held / every) * every / held : 1.0;
-    chunk.layers.at(extra_kind) += chunk.has_head ? static_cast<int>(workload.model.multi_token_layers) : 0;
+    chunk.blocks = chunk.has_head ? static_cast<int>(workload.model.multi_token_layers) : 0;
   }
+  repeated_block = layout.recompute == Recompute::kFull ? layout.recompute_every : 1.0;
 }
 
 namespace {
@@ -59,7 +61,6 @@ void add(DataTime& sum, const DataTime& time, double count) {
 }  // namespace
 
 void StepModel::Impl::price_chunks(const Layout& layout, const LayerCosts& found, const DataTimes& times) {
-  const double heads = 1.0 + static_cast<double>(workload.model.multi_token_layers);
   passes.clear();
   for (Chunk& chunk : chunks) {
     Passes spent;
@@ -72,8 +73,9 @@ void StepModel::Impl::price_chunks(const Layout& layout, const LayerCosts& found
       }
     }
     if (chunk.has_head) {
-      spent.add(found.head, heads);
+      spent.add(found.head, 1.0);
       add(chunk.data, times.table, 1.0);
+      add_blocks(layout, found, times, spent, chunk);
     }
     if (chunk.embeds) {
       spent.add(found.embedding, 1.0);
@@ -93,6 +95,28 @@ void StepModel::Impl::price_chunks(const Layout& layout, const LayerCosts& found
   }
   if (layout.zero_stage < 2 && layout.overlap_gradient_reduce) {
     slow_last_backwards(layout);
+  }
+}
+
+// Multi-token blocks: an embedding, a product, a layer and a head each. ZeRO 3 gathers the table for the embedding, and
+// once more for the head, forward; backward the head's is still there.
+void StepModel::Impl::add_blocks(const Layout& layout, const LayerCosts& found, const DataTimes& times, Passes& spent,
+                                 Chunk& chunk) const {
+  if (chunk.blocks == 0) {
+    return;
+  }
+  spent.add(found.layer[extra_kind], chunk.blocks, repeated_block);
+  spent.add(found.merge, chunk.blocks);
+  spent.add(found.embedding, chunk.blocks);
+  spent.add(found.head, chunk.blocks);
+  add(chunk.data, times.layer[extra_kind & 1U], chunk.blocks);
+  add(chunk.data, times.merge, chunk.blocks);
+  chunk.data.gather += chunk.blocks * times.table.gather;
+  // The embedding's gradients: a copy's, or under ZeRO 2 and 3 this pass's of a table that another chunk begins with.
+  const bool own = copied_table(workload.model, layout) > 0.0 || layout.zero_stage >= 2;
+  if (own && !chunk.embeds && !workload.model.tied_embeddings) {
+    chunk.data.reduce += times.table.reduce;
+    chunk.data.replicate += times.table.replicate;
   }
 }
 

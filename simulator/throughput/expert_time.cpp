@@ -93,7 +93,8 @@ void LayerPricer::add_experts(Passes& passes) const {
     add_feed_forward(passes, shared);
   }
   add_elementwise(passes, shared);
-  add_tensor(passes, shared > 0.0 ? 2.0 : 1.0);
+  const double blocks = shared > 0.0 ? 2.0 : 1.0;
+  add_tensor(passes, {blocks, blocks});
 }
 
 }  // namespace trainyard::simulator

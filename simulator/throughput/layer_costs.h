@@ -40,6 +40,7 @@ struct LayerCosts {
   std::array<LayerTime, kLayerKinds> layer{};
   LayerTime embedding;
   LayerTime head;
+  LayerTime merge;  // of a multi-token block
   Seconds transfer;
   Bytes kept;  // activations of all layers, one micro-batch: what offload moves
 };

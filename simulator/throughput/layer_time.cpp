@@ -199,7 +199,7 @@ void LayerPricer::add_elementwise(Passes& passes, double feed_forward) const {
   ElementwiseWork work;
   work.tokens = tokens_;
   work.norm_tokens = norm_tokens_;
-  work.hidden = real(model_.hidden);
+  work.hidden = model_.shared_norm ? 0.5 * real(model_.hidden) : real(model_.hidden);  // one norm of two
   work.projected = real(model_.heads) * real(model_.head_size) / tensor_ +
                    2.0 * (model_.latent_attention ? real(model_.heads) / tensor_ : share_kv()) * real(model_.head_size);
   work.feed_forward = feed_forward / tensor_;
@@ -210,29 +210,51 @@ void LayerPricer::add_elementwise(Passes& passes, double feed_forward) const {
   passes.input[at(StepLoss::kElementwise)] += 2.0 * forward;
 }
 
-// `blocks`: all-reduces of a pass, each in two halves with sequence parallelism.
-void LayerPricer::add_tensor(Passes& passes, double blocks) const {
-  if (layout_.tensor == 1 || blocks <= 0.0) {
+// All-reduces of a pass, forward and backward: of partial outputs, and of partial gradients of inputs.
+//
+// Attention and feed-forward side by side have one output, the sum of both: it is reduced once (Falcon; GPT-J). Behind
+// one norm they have one input too, behind norms of their own two.
+LayerPricer::TensorBlocks LayerPricer::tensor_blocks() const {
+  if (!model_.parallel_branches) {
+    return {2.0, 2.0};
+  }
+  return {1.0, model_.shared_norm ? 1.0 : 2.0};
+}
+
+// Each all-reduce in two halves with sequence parallelism: inputs gathered and outputs scattered, backward the other
+// way round.
+void LayerPricer::add_tensor(Passes& passes, TensorBlocks blocks) const {
+  if (layout_.tensor == 1) {
     return;
   }
   const double bytes = kActivationBytes * tokens_ * real(model_.hidden);
-  const Seconds spent = layout_.sequence_parallel ? collective(CollectiveOp::kAllGather, bytes, shapes_.tensor) +
-                                                        collective(CollectiveOp::kReduceScatter, bytes, shapes_.tensor)
-                                                  : collective(CollectiveOp::kAllReduce, bytes, shapes_.tensor);
-  // Pieces pass between products over NVLink alone.
-  const bool hides = layout_.overlap_tensor && shapes_.tensor.nodes() == 1;
-  const double exposed = hides ? 1.0 - rates_.overlap : 1.0;
-  passes.forward[at(StepLoss::kTensor)] += blocks * exposed * spent;
-  passes.input[at(StepLoss::kTensor)] += blocks * exposed * spent;
-  passes.forward_stopped += blocks * exposed * spent;
-  passes.input_stopped += blocks * exposed * spent;
+  const auto whole = [&](CollectiveOp op) { return collective(op, bytes, shapes_.tensor); };
+  Seconds forward = blocks.outputs * whole(CollectiveOp::kAllReduce);
+  Seconds backward = blocks.inputs * whole(CollectiveOp::kAllReduce);
+  if (layout_.sequence_parallel) {
+    const Seconds gather = whole(CollectiveOp::kAllGather);
+    const Seconds scatter = whole(CollectiveOp::kReduceScatter);
+    forward = blocks.inputs * gather + blocks.outputs * scatter;
+    backward = blocks.outputs * gather + blocks.inputs * scatter;
+  }
+  add_tensor(passes, forward, backward);
 }
 
-// The last product of a dense layer, whose result nothing in backward needs, and the reduction behind it: a fourth of
-// the tensor-parallel communication in slices, half of it in all-reduces.
+// Pieces pass between products over NVLink alone.
+void LayerPricer::add_tensor(Passes& passes, Seconds forward, Seconds backward) const {
+  const bool hides = layout_.overlap_tensor && shapes_.tensor.nodes() == 1;
+  const double exposed = hides ? 1.0 - rates_.overlap : 1.0;
+  passes.forward[at(StepLoss::kTensor)] += exposed * forward;
+  passes.input[at(StepLoss::kTensor)] += exposed * backward;
+  passes.forward_stopped += exposed * forward;
+  passes.input_stopped += exposed * backward;
+}
+
+// The last product of a dense layer, whose result nothing in backward needs, and the reduction behind it.
 Seconds LayerPricer::last_product(const Passes& passes) const {
   const GemmShape last{tokens_, real(model_.hidden), real(model_.feed_forward) / tensor_};
-  const double reduction = layout_.sequence_parallel ? 0.25 : 0.5;
+  const auto [outputs, inputs] = tensor_blocks();
+  const double reduction = 1.0 / (layout_.sequence_parallel ? outputs + inputs : outputs);
   return gemm_time(last, rates_.linear) + reduction * passes.forward[at(StepLoss::kTensor)];
 }
 
@@ -278,7 +300,7 @@ LayerTime LayerPricer::layer(LayerKind kind) const {
   } else {
     add_feed_forward(passes, real(model_.feed_forward));
     add_elementwise(passes, real(model_.feed_forward));
-    add_tensor(passes, 2.0);
+    add_tensor(passes, tensor_blocks());
     passes.skipped = rates_.early_stop ? last_product(passes) : Seconds();
   }
   return finished(passes, layout_.recompute == Recompute::kFull);
@@ -291,7 +313,7 @@ LayerTime LayerPricer::embedding() const {
   const Bytes row = from_si<Bytes>(2.0 * kActivationBytes * tokens_ * real(model_.hidden));
   passes.forward[at(StepLoss::kElementwise)] += row / rates_.memory;
   passes.input[at(StepLoss::kElementwise)] += 2.0 * (row / rates_.memory);
-  add_tensor(passes, 0.5);
+  add_tensor(passes, {0.5, 0.5});
   return finished(passes, false);
 }
 
@@ -304,7 +326,34 @@ LayerTime LayerPricer::head() const {
   const Seconds loss = from_si<Bytes>(loss_bytes_per_logit(rates_.fused) * tokens_ * logits) / rates_.memory;
   passes.forward[at(StepLoss::kElementwise)] += loss / 3.0;
   passes.input[at(StepLoss::kElementwise)] += loss / 1.5;
-  add_tensor(passes, 0.5);
+  add_tensor(passes, {0.5, 0.5});
+  return finished(passes, false);
+}
+
+// Norms of the hidden state and of the embedding, the product of both, and the norm before the head (DeepSeek-V3,
+// section 2.2; Megatron-LM gathers the product's columns, and backward reduces the gradients of both its inputs).
+LayerTime LayerPricer::merge() const {
+  Passes passes;
+  passes.launches = kTableLaunches;
+  const double hidden = real(model_.hidden);
+  add_gemm(passes, {{tokens_, hidden / tensor_, 2.0 * hidden}});
+  ElementwiseWork norms;
+  norms.norm_tokens = norm_tokens_;
+  norms.hidden = 1.5 * hidden;  // three of a layer's two
+  norms.fused = rates_.fused;
+  const Seconds forward = from_si<Bytes>(elementwise_bytes(norms)) / rates_.memory;
+  passes.forward[at(StepLoss::kElementwise)] += forward;
+  passes.input[at(StepLoss::kElementwise)] += 2.0 * forward;
+  if (layout_.tensor > 1) {
+    const double bytes = kActivationBytes * tokens_ * hidden;
+    const Seconds columns = collective(CollectiveOp::kAllGather, bytes, shapes_.tensor);
+    if (layout_.sequence_parallel) {
+      add_tensor(passes, columns + collective(CollectiveOp::kAllGather, 2.0 * bytes, shapes_.tensor),
+                 columns + collective(CollectiveOp::kReduceScatter, 2.0 * bytes, shapes_.tensor));
+    } else {
+      add_tensor(passes, columns, collective(CollectiveOp::kAllReduce, 2.0 * bytes, shapes_.tensor));
+    }
+  }
   return finished(passes, false);
 }
 

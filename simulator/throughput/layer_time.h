@@ -52,6 +52,8 @@ class LayerPricer {
   // Embedding (on the first stage); final norm, products with the vocabulary and loss (on the last).
   LayerTime embedding() const;
   LayerTime head() const;
+  // What a multi-token block has besides its layer, an embedding and a head.
+  LayerTime merge() const;
   // Between two stages, once: activations of a micro-batch, or their gradients.
   Seconds transfer() const;
 
@@ -80,7 +82,13 @@ class LayerPricer {
   void add_feed_forward(Passes& passes, double width) const;
   void add_experts(Passes& passes) const;
   void add_elementwise(Passes& passes, double feed_forward) const;
-  void add_tensor(Passes& passes, double blocks) const;
+  struct TensorBlocks {
+    double outputs = 0.0;
+    double inputs = 0.0;
+  };
+  TensorBlocks tensor_blocks() const;
+  void add_tensor(Passes& passes, TensorBlocks blocks) const;
+  void add_tensor(Passes& passes, Seconds forward, Seconds backward) const;
   void add_context(Passes& passes, Seconds attention_forward, Seconds attention_backward) const;
   Seconds last_product(const Passes& passes) const;
   LayerTime finished(const Passes& passes, bool repeated) const;

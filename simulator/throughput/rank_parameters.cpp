@@ -41,7 +41,22 @@ RankParameters rank_parameters(const ModelSpec& model, const Layout& layout, int
   }
   const bool both = embeds && has_head && model.tied_embeddings;
   held.dense += (embeds ? table : 0.0) + (has_head && !both ? table : 0.0);
+  if (has_head) {
+    const bool copies = model.multi_token_layers > 0 && !model.tied_embeddings && !embeds;
+    held.dense += real(model.multi_token_layers) * merge_parameters(model, layout) + (copies ? table : 0.0);
+  }
   return held;
+}
+
+double merge_parameters(const ModelSpec& model, const Layout& layout) {
+  return 2.0 * real(model.hidden) * real(model.hidden) / layout.tensor;
+}
+
+double copied_table(const ModelSpec& model, const Layout& layout) {
+  const bool twice = model.tied_embeddings || model.multi_token_layers > 0;
+  const bool one_stage_has_both = layout.pipeline == 1 || layout.schedule == ScheduleKind::kZeroBubbleV ||
+                                  layout.schedule == ScheduleKind::kDualPipe;
+  return twice && !one_stage_has_both ? real(model.vocabulary) * real(model.hidden) / layout.tensor : 0.0;
 }
 
 }  // namespace trainyard::simulator

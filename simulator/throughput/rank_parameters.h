@@ -11,4 +11,9 @@ namespace trainyard::simulator {
 RankParameters rank_parameters(const ModelSpec& model, const Layout& layout, int dense_layers, int expert_layers,
                                bool embeds, bool has_head);
 
+// Of a multi-token block's product; and of the copy of the embedding's table that the last stage holds, 0 where none
+// does.
+double merge_parameters(const ModelSpec& model, const Layout& layout);
+double copied_table(const ModelSpec& model, const Layout& layout);
+
 }  // namespace trainyard::simulator

@@ -53,6 +53,9 @@ const LayerCosts& StepModel::Impl::costs_of(const Layout& layout, const LayoutGr
     }
     found.embedding = pricer.embedding();
     found.head = pricer.head();
+    if (workload.model.multi_token_layers > 0) {
+      found.merge = pricer.merge();
+    }
     found.transfer = pricer.transfer();
   }
   return found;
@@ -131,9 +134,8 @@ struct StepModel::Impl::Way {
 
 StepModel::Impl::Way StepModel::Impl::way(const LayerCosts& found) const {
   const ModelSpec& model = workload.model;
-  const double heads = 1.0 + static_cast<double>(model.multi_token_layers);
-  KindCounts counts = before.back();
-  counts.at(extra_kind) += static_cast<int>(model.multi_token_layers);
+  const auto blocks = static_cast<double>(model.multi_token_layers);
+  const KindCounts& counts = before.back();
   Way way;
   double repeated = 0.0;  // over all layers; DualPipe's chunks hold each twice
   double layers = 0.0;
@@ -143,18 +145,20 @@ StepModel::Impl::Way StepModel::Impl::way(const LayerCosts& found) const {
     layers += held;
   }
   repeated = layers > 0.0 ? repeated / layers : 1.0;
-  const auto add = [&](const LayerTime& time, double count) {
-    way.passes.add(time, count, repeated);
+  const auto add = [&](const LayerTime& time, double count, double again) {
+    way.passes.add(time, count, again);
     add_scaled(way.losses, time.losses, count);
-    way.losses[at(StepLoss::kRecompute)] += (repeated - 1.0) * count * time.again;
+    way.losses[at(StepLoss::kRecompute)] += (again - 1.0) * count * time.again;
     way.forward_stopped += count * time.forward_stopped;
-    way.input_stopped += count * (time.input_stopped + repeated * time.again_stopped);
+    way.input_stopped += count * (time.input_stopped + again * time.again_stopped);
   };
   for (std::size_t kind = 0; kind < kLayerKinds; ++kind) {
-    add(found.layer[kind], counts[kind]);
+    add(found.layer[kind], counts[kind], repeated);
   }
-  add(found.embedding, 1.0);
-  add(found.head, heads);
+  add(found.layer.at(extra_kind), blocks, repeated_block);
+  add(found.merge, blocks, 1.0);
+  add(found.embedding, 1.0 + blocks, 1.0);
+  add(found.head, 1.0 + blocks, 1.0);
   return way;
 }
 
@@ -224,6 +228,7 @@ void StepModel::Impl::price_update(const Layout& layout, const LayoutGroups& sha
       for (std::size_t kind = 0; kind < kLayerKinds; ++kind) {
         all.layers[kind] += chunks[i].layers[kind];
       }
+      all.layers.at(extra_kind) += chunks[i].blocks;
       all.embeds |= chunks[i].embeds;
       all.has_head |= chunks[i].has_head;
     }
@@ -235,7 +240,7 @@ void StepModel::Impl::price_update(const Layout& layout, const LayoutGroups& sha
   const RankParameters& most = first.dense + first.experts >= last.dense + last.experts ? first : last;
   const auto micro_batches = static_cast<double>(layout.accumulation);
   const Seconds mean = spent.sum() / layout.pipeline;
-  const UpdateTime update = updates.step(most, spent.forward / layout.pipeline);
+  const UpdateTime update = updates.step(most, copied_table(workload.model, layout), spent.forward / layout.pipeline);
   losses[at(StepLoss::kGradient)] += update.mirror;
   losses[at(StepLoss::kParameter)] += update.parameter;
   losses[at(StepLoss::kOptimizer)] = update.optimizer;

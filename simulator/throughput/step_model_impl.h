@@ -36,6 +36,7 @@ struct Passes {
 // What a rank holds of the model: a chunk of a stage. DualPipe's two are whole stages, each for half the micro-batches.
 struct Chunk {
   KindCounts layers{};
+  int blocks = 0;  // of multi-token prediction, behind its layers
   bool embeds = false;
   bool has_head = false;
   double transfers = 0.0;  // of a pass that it waits for: one before it, one behind it, or twice the same
@@ -73,7 +74,8 @@ struct StepModel::Impl {
   Machine machine;
   std::shared_ptr<const GroupCost> groups;
   std::vector<KindCounts> before;  // [layer]: how many of each kind come before it
-  std::size_t extra_kind = 0;      // of multi-token layers
+  std::size_t extra_kind = 0;      // of multi-token blocks' layers
+  double repeated_block = 1.0;     // each of those runs again: as Chunk::repeated
   std::array<std::optional<MachineRates>, kTypes> rates;
   std::unordered_map<LayerKey, LayerCosts, LayerKeyHash> costs;
   std::vector<Chunk> chunks;         // by stage, by chunk of the stage
@@ -98,6 +100,8 @@ struct StepModel::Impl {
   int chunks_of(const Layout& layout) const { return layout.pipeline > 1 ? layout.chunks_per_stage : 1; }
   void deal_layers(const Layout& layout);
   void price_chunks(const Layout& layout, const LayerCosts& found, const DataTimes& times);
+  void add_blocks(const Layout& layout, const LayerCosts& found, const DataTimes& times, Passes& spent,
+                  Chunk& chunk) const;
   void slow_last_backwards(const Layout& layout);
   void scatter_beside(const Layout& layout, Chunk& chunk) const;
   void move_beside(const Layout& layout, const DataTimes& times, Chunk& chunk) const;

@@ -64,6 +64,9 @@ DataTimes UpdatePricer::data(const ModelSpec& model) const {
     times.layer[1] = data(rank_parameters(model, layout_, 0, 1, false, false));
   }
   times.table = data(rank_parameters(model, layout_, 0, 0, true, false));
+  if (model.multi_token_layers > 0) {
+    times.merge = data(RankParameters{merge_parameters(model, layout_), 0.0});
+  }
   return times;
 }
 
@@ -76,7 +79,7 @@ GroupShape UpdatePricer::mirrors() const {
   return shape;
 }
 
-UpdateTime UpdatePricer::step(const RankParameters& parameters, Seconds forward) const {
+UpdateTime UpdatePricer::step(const RankParameters& parameters, double table, Seconds forward) const {
   const double gradient = bytes_of(layout_.gradient_type);
   const double parameter = bytes_of(layout_.parameter_type == DataType::kFp32 ? DataType::kFp32 : DataType::kBf16);
   const double all = parameters.dense + parameters.experts;
@@ -92,6 +95,11 @@ UpdateTime UpdatePricer::step(const RankParameters& parameters, Seconds forward)
         parameters.dense / static_cast<double>(std::max<std::int64_t>(1, shapes_.data.size())) +
         parameters.experts / static_cast<double>(std::max<std::int64_t>(1, shapes_.expert_data.size()));
     time.mirror = collective(CollectiveOp::kAllReduce, gradient * share, mirrors());
+  }
+  if (table > 0.0) {
+    const double shards = static_cast<double>(std::max<std::int64_t>(1, shapes_.shard.size()));
+    const double share = layout_.zero_stage >= 1 ? table / shards : table;
+    time.mirror += collective(CollectiveOp::kAllReduce, gradient * share, mirrors());
   }
   if (layout_.zero_stage == 1 || layout_.zero_stage == 2) {
     const Seconds spent = collective(CollectiveOp::kAllGather, parameter * parameters.dense, shapes_.shard) +

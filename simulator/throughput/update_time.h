@@ -11,6 +11,8 @@
 //   ZeRO 0, 1  with overlap beside the last backward, but for the bucket that is complete last: the embedding's on the
 //            stage that holds it; behind it without overlap
 //   dualpipe its share of the gradients summed with the rank's mirror image, which holds the same two stages
+//   copies   of the embedding's table on the last stage, for a tied head or multi-token blocks: its gradients, or the
+//            rank's share of them under ZeRO, summed with the first stage's
 //   offload  optimizer: gradients down, parameters up, over PCIe, and the host's update at its memory's speed
 // Source: Rajbhandari et al. 2020 (ZeRO), Zhao et al. 2023 (FSDP); byte counts: Adam in mixed precision.
 #pragma once
@@ -47,10 +49,11 @@ struct DataTime {
 struct DataTimes {
   std::array<DataTime, 2> layer;  // dense, with experts
   DataTime table;                 // embedding or head
+  DataTime merge;                 // a multi-token block's product
 };
 
 struct UpdateTime {
-  Seconds mirror;     // DualPipe's exchange of gradients
+  Seconds mirror;     // DualPipe's exchange of gradients, or of a table's with its copy
   Seconds parameter;  // not hidden
   Seconds optimizer;
   Seconds offload;
@@ -63,7 +66,8 @@ class UpdatePricer {
 
   DataTimes data(const ModelSpec& model) const;
   // The end of the step; forward: of one micro-batch on the stage.
-  UpdateTime step(const RankParameters& parameters, Seconds forward) const;
+  // table: parameters of a copy of the embedding's table, 0 where no stage has one.
+  UpdateTime step(const RankParameters& parameters, double table, Seconds forward) const;
 
  private:
   Seconds collective(CollectiveOp op, double bytes, const GroupShape& group) const;

@@ -94,6 +94,8 @@ TEST(Capabilities, RunLlamaBlocksOnly) {
   EXPECT_EQ(reason({}, {.normalization = Normalization::kLayer}), "the cpu executor has no layer norm");
   EXPECT_EQ(reason({}, {.gated_feed_forward = false}), "the cpu executor has no feed-forward but gated silu");
   EXPECT_EQ(reason({}, {.query_key_value_bias = true}), "the cpu executor has no biases");
+  EXPECT_EQ(reason({}, {.multi_token_layers = 1}), "the cpu executor has no multi-token prediction");
+  EXPECT_EQ(reason({}, {.parallel_branches = true}), "the cpu executor has no attention beside feed-forward");
   EXPECT_EQ(reason({}, {.family = ModelFamily::kPhi3}),
             "the cpu executor has no weights as the family phi3 stores them");
   EXPECT_EQ(reason({}, {.family = ModelFamily::kMistral}), "") << "without a window it is a Llama";

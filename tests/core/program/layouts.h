@@ -53,10 +53,80 @@ inline ModelSpec gpt2_model() {
   return model;
 }
 
+// Attention and feed-forward side by side, behind one norm (Falcon 7B) or one each (Falcon 40B).
+inline ModelSpec side_by_side_model(bool one_norm) {
+  ModelSpec model = even_model();
+  model.family = ModelFamily::kFalcon;
+  model.normalization = Normalization::kLayer;
+  model.activation = Activation::kGelu;
+  model.gated_feed_forward = false;
+  model.parallel_branches = true;
+  model.shared_norm = one_norm;
+  return model;
+}
+
+inline ModelSpec multi_token_model(ModelSpec model, std::int64_t blocks) {
+  model.multi_token_layers = blocks;
+  return model;
+}
+
 inline Plan even_plan(const ModelSpec& model, const Layout& layout) {
   Plan plan = tiny_plan(layout, 512);
   plan.model = model;
   return plan;
+}
+
+// One block and two behind dense layers and behind experts; tables shared, copied, and of two chunks.
+inline void add_multi_token_plans(std::vector<NamedPlan>& plans, const Layout& base) {
+  const auto add = [&](const ModelSpec& model, auto change) {
+    Layout layout = base;
+    change(layout);
+    plans.push_back({model.name + " " + std::to_string(model.multi_token_layers) + " blocks " + describe(layout),
+                     even_plan(model, layout)});
+  };
+  ModelSpec tied = even_model();
+  tied.tied_embeddings = true;
+  const auto dual = [](Layout& l) {
+    l.schedule = ScheduleKind::kDualPipe;
+    l.chunks_per_stage = 2;
+    l.pipeline = 4;
+    l.accumulation = 8;
+  };
+  add(tied, dual);
+  for (const int zero : {0, 1, 2, 3}) {
+    add(multi_token_model(even_model(), 2), [&](Layout& l) { l.zero_stage = zero; });
+    add(multi_token_model(tied, 1), [&](Layout& l) {
+      l.zero_stage = zero;
+      l.pipeline = 2;
+    });
+    add(multi_token_model(even_model(), 1), [&](Layout& l) {
+      dual(l);
+      l.zero_stage = zero;
+    });
+    add(multi_token_model(even_model(), 2), [&](Layout& l) {
+      dual(l);
+      l.schedule = ScheduleKind::kZeroBubbleV;
+      l.zero_stage = zero;
+    });
+  }
+  for (const bool shares : {false, true}) {
+    add(multi_token_model(latent_model(), 2), [&](Layout& l) {
+      l.tensor = 2;
+      l.sequence_parallel = shares;
+      l.pipeline = 2;
+      l.expert = 2;
+      l.zero_stage = 1;
+      l.recompute = shares ? Recompute::kFull : Recompute::kNone;
+      l.recompute_every = shares ? 2 : 1;
+    });
+  }
+  add(multi_token_model(latent_model(), 1), [](Layout& l) {
+    l.context = 2;
+    l.expert = 2;
+    l.zero_stage = 3;
+    l.pipeline = 2;
+    l.chunk_layers = {8, 0};
+  });
 }
 
 inline std::vector<NamedPlan> plans_of_every_kind() {
@@ -160,6 +230,25 @@ inline std::vector<NamedPlan> plans_of_every_kind() {
           l.zero_stage = 3;
         }));
   }
+  for (const bool one_norm : {false, true}) {
+    const ModelSpec model = side_by_side_model(one_norm);
+    for (const bool shares : {false, true}) {
+      add(model, with([&](Layout& l) {
+            l.tensor = 2;
+            l.sequence_parallel = shares;
+            l.context = shares ? 1 : 2;
+            l.zero_stage = 3;
+          }));
+      add(model, with([&](Layout& l) {
+            l.tensor = 2;
+            l.sequence_parallel = shares;
+            l.pipeline = 2;
+            l.schedule = shares ? ScheduleKind::kZeroBubbleH1 : ScheduleKind::k1f1b;
+            l.recompute = shares ? Recompute::kNone : Recompute::kFull;
+          }));
+    }
+  }
+  add_multi_token_plans(plans, base);
   return plans;
 }
 

@@ -116,6 +116,20 @@ std::vector<double> ratios(const Case& of, std::size_t count, std::mt19937& engi
   return made;
 }
 
+// Side by side and with a multi-token block, whose layouts the search visits too.
+TEST(ProgramMemory, FormulaIsNearTheProgramOfFalconAndDeepSeek) {
+  std::mt19937 engine(5);
+  for (const Case& of : {Case{"falcon-7b", 32, 2048, 256}, Case{"deepseek-v3", 2048, 4096, 4096}}) {
+    double sum = 0.0;
+    const std::vector<double> made = ratios(of, 8, engine);
+    ASSERT_EQ(made.size(), 8U) << of.model;
+    for (const double ratio : made) {
+      sum += std::abs(ratio - 1.0);
+    }
+    EXPECT_LE(sum / static_cast<double>(made.size()), 0.05) << of.model;
+  }
+}
+
 // What the formula can't know are the holes of the arena: 3 % of a rank's memory on average, 18 % at most.
 TEST(ProgramMemory, FormulaIsNearTheProgramOnRandomLayouts) {
   std::mt19937 engine(3);

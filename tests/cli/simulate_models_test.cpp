@@ -1,0 +1,53 @@
+// Plans of models that only a simulation runs: instruction by instruction, and refused by `run`.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/cli/command.h"
+#include "tests/support/temporary_folder.h"
+
+namespace trainyard::cli {
+namespace {
+
+const std::string kModels = std::string(TRAINYARD_SOURCE_DIR) + "/models/";
+
+class SimulateModels : public ::testing::Test {
+ protected:
+  // The fastest plan of this shape, simulated.
+  void expect_simulates(const std::string& model, const std::vector<std::string>& shape) {
+    std::vector<std::string> arguments{"plan",     "--model", kModels + "llm/" + model + ".json", "--cluster", kCluster,
+                                       "--output", plan_};
+    arguments.insert(arguments.end(), shape.begin(), shape.end());
+    const CommandResult planned = run_command(arguments);
+    ASSERT_EQ(planned.exit_code, 0) << planned.err;
+    const CommandResult simulated = run_command({"simulate", plan_, "--cluster", kCluster, "--json"});
+    ASSERT_EQ(simulated.exit_code, 0) << simulated.err;
+    EXPECT_GT(nlohmann::json::parse(simulated.out)["step_time_s"].get<double>(), 0.0);
+  }
+  // Before any rank starts.
+  void expect_run_refuses(const std::string& what) const {
+    const CommandResult run = run_command({"run", plan_});
+    EXPECT_EQ(run.exit_code, 2) << run.out;
+    EXPECT_NE(run.err.find(what), std::string::npos) << run.err;
+  }
+
+  const std::string kCluster = kModels + "clusters/llama3-16k-h100.json";
+  TemporaryFolder folder_;
+  const std::string plan_ = folder_.path() / "plan.json";
+};
+
+TEST_F(SimulateModels, BranchesSideBySide) {
+  expect_simulates("falcon-7b", {"--ranks", "8", "--sequence", "2048", "--global-batch", "32"});
+  expect_run_refuses("has no");
+}
+
+TEST_F(SimulateModels, AMultiTokenBlock) {
+  expect_simulates("deepseek-v3", {"--ranks", "1024", "--tp", "1", "--pp", "16", "--ep", "64", "--zero", "1",
+                                   "--sequence", "4096", "--global-batch", "4096", "--schedule", "1f1b"});
+  expect_run_refuses("has no");
+}
+
+}  // namespace
+}  // namespace trainyard::cli
