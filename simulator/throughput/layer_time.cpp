@@ -229,15 +229,15 @@ void LayerPricer::add_tensor(Passes& passes, TensorBlocks blocks) const {
   }
   const double bytes = kActivationBytes * tokens_ * real(model_.hidden);
   const auto whole = [&](CollectiveOp op) { return collective(op, bytes, shapes_.tensor); };
-  Seconds forward = blocks.outputs * whole(CollectiveOp::kAllReduce);
-  Seconds backward = blocks.inputs * whole(CollectiveOp::kAllReduce);
-  if (layout_.sequence_parallel) {
-    const Seconds gather = whole(CollectiveOp::kAllGather);
-    const Seconds scatter = whole(CollectiveOp::kReduceScatter);
-    forward = blocks.inputs * gather + blocks.outputs * scatter;
-    backward = blocks.outputs * gather + blocks.inputs * scatter;
+  if (!layout_.sequence_parallel) {
+    const Seconds reduce = whole(CollectiveOp::kAllReduce);
+    add_tensor(passes, blocks.outputs * reduce, blocks.inputs * reduce);
+    return;
   }
-  add_tensor(passes, forward, backward);
+  const Seconds gather = whole(CollectiveOp::kAllGather);
+  const Seconds scatter = whole(CollectiveOp::kReduceScatter);
+  add_tensor(passes, blocks.inputs * gather + blocks.outputs * scatter,
+             blocks.outputs * gather + blocks.inputs * scatter);
 }
 
 // Pieces pass between products over NVLink alone.
