@@ -140,8 +140,8 @@ ordered_json to_json(const RunFailure& failure) {
   return object;
 }
 
-// Of the steps after the first, which warms up.
-std::optional<double> median_tokens_per_second(const RunRecord& record) {
+// Of the steps after the first, which warms up; of the first where there is no other.
+std::optional<double> median_warm_tokens_per_second(const RunRecord& record) {
   std::vector<double> rates;
   for (std::size_t i = record.steps.size() > 1 ? 1 : 0; i < record.steps.size(); ++i) {
     rates.push_back(record.steps[i].tokens_per_second);
@@ -214,7 +214,7 @@ ordered_json to_json(const Options& options, const RunRecord& record, const exec
   object["steps"] = record.steps.size();
   object["first_loss"] = record.steps.empty() ? ordered_json() : ordered_json(record.steps.front().loss);
   object["last_loss"] = record.steps.empty() ? ordered_json() : ordered_json(record.steps.back().loss);
-  object["tokens_per_second"] = optional(median_tokens_per_second(record));
+  object["tokens_per_second"] = optional(median_warm_tokens_per_second(record));
   object["evaluation"] = ordered_json();
   if (!record.evaluations.empty()) {
     const EvaluationRecord& last = record.evaluations.back();
@@ -252,7 +252,7 @@ void print_summary(const Options& options, const RunRecord& record, const execut
     const std::string part = before > 0 ? fmt::format(", {} of them now", steps - before) : std::string();
     fmt::print("{}{} in {}, loss {:.3f} to {:.3f}, {:.0f} tokens/s\n", counted(steps, "step"), part,
                format_quantity(from_si<Seconds>(elapsed)), record.steps.front().loss, record.steps.back().loss,
-               median_tokens_per_second(record).value_or(0));
+               median_warm_tokens_per_second(record).value_or(0));
   }
   if (!record.evaluations.empty()) {
     const EvaluationRecord& last = record.evaluations.back();

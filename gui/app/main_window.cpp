@@ -274,8 +274,13 @@ void MainWindow::open_file(const QString& file) {
   try {
     const FileKind kind = kind_of_file(file.toStdString());
     const bool study = kind == FileKind::kStudy;
-    if (study && (!may_replace() || !may_drop_runs())) {
-      return;
+    if (study) {
+      // Before a person is asked to leave the study at hand. It is read again when it is opened: what is saved now may
+      // be the same file.
+      static_cast<void>(read_study(file.toStdString()));
+      if (!may_replace() || !may_drop_runs()) {
+        return;
+      }
     }
     const bool begins = shows_start();
     if (begins && !study) {

@@ -14,7 +14,7 @@ QString time_text(const std::optional<Seconds>& time) {
 
 QString cell(const Run& run, int column) {
   const std::optional<Seconds> predicted = run.predicted_step();
-  const std::optional<Seconds> measured = run.median_step();
+  const std::optional<Seconds> measured = run.median_warm_step();
   switch (column) {
     case RunsModel::kLayout:
       return run.layout.empty() ? QStringLiteral("–") : QString::fromStdString(run.layout);

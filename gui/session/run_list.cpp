@@ -85,7 +85,7 @@ QString to_text(RunState state) {
   return {};
 }
 
-std::optional<Seconds> Run::median_step() const {
+std::optional<Seconds> Run::median_warm_step() const {
   std::vector<double> times;
   for (std::size_t i = record.steps.size() > 1 ? 1 : 0; i < record.steps.size(); ++i) {
     times.push_back(record.steps[i].step_time.si());

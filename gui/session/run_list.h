@@ -34,8 +34,8 @@ struct Run {
   std::int64_t steps = 0;              // that it will take
   std::shared_ptr<const Trace> trace;  // measured, once it is there
 
-  // Median of the steps after the first, which warms up.
-  std::optional<Seconds> median_step() const;
+  // Of the steps after the first, which warms up; of the first where there is no other.
+  std::optional<Seconds> median_warm_step() const;
   std::optional<Seconds> predicted_step() const;
 };
 

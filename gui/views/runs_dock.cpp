@@ -296,7 +296,7 @@ void RunsDock::show_run() {
   }
   const Run& run = session_.runs().runs()[static_cast<std::size_t>(index)];
   const std::optional<Seconds> predicted = run.predicted_step();
-  const std::optional<Seconds> measured = run.median_step();
+  const std::optional<Seconds> measured = run.median_warm_step();
   QString text = tr("%1: step %2 of %3").arg(to_text(run.state)).arg(run.record.steps.size()).arg(run.steps);
   if (predicted) {
     text += tr("; predicted %1 a step").arg(quantity(*predicted));

@@ -353,6 +353,27 @@ TEST_F(Window, LeavingARunOfAnUnsavedStudyNamesItsFolder) {
   EXPECT_TRUE(asked.contains(start.folder)) << asked.toStdString();
 }
 
+// Nothing would come of leaving the study at hand, so that nobody is asked whether to.
+TEST_F(Window, AStudyThatCannotBeReadIsSaidBeforeAnybodyIsAskedToLeaveTheirs) {
+  window_.open_study(example_studies(2).at(1).study);
+  StudyDocument& document = window_.session().document();
+  document.edit(Field::kName, QStringLiteral("rename"), [](Study& study) { study.name = "mine"; });
+  ASSERT_TRUE(document.modified());
+  bool asked = false;
+  QTimer::singleShot(0, qApp, [&] {  // in the loop of a question, if there is one
+    if (auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget())) {
+      asked = true;
+      box->reject();
+    }
+  });
+  const std::string bad = folder_.write("bad.study.json", R"({"document": "study", "schema": 1})");
+  window_.open_file(QString::fromStdString(bad));
+  QApplication::processEvents();
+  EXPECT_FALSE(asked);
+  EXPECT_EQ(document.study().name, "mine");
+  EXPECT_TRUE(window_.message().contains(QStringLiteral("\"model\" is missing"))) << window_.message().toStdString();
+}
+
 TEST_F(Window, GoingToADockByKeyPutsTheKeysThere) {
   open_small();
   window_.activateWindow();

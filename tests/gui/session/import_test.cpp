@@ -130,7 +130,7 @@ TEST_F(Import, ARunRecordIsARowOfRuns) {
   take(file);
   ASSERT_EQ(session_.runs().runs().size(), 1U);
   EXPECT_EQ(session_.runs().runs().front().record.steps.size(), 3U);
-  EXPECT_EQ(session_.runs().runs().front().median_step()->si(), 0.25);
+  EXPECT_EQ(session_.runs().runs().front().median_warm_step()->si(), 0.25);
   EXPECT_EQ(study().runs.size(), 1U);
 }
 
