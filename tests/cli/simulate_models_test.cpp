@@ -28,7 +28,8 @@ class SimulateModels : public ::testing::Test {
   }
   // Before any rank starts.
   void expect_run_refuses(const std::string& what) const {
-    const CommandResult run = run_command({"run", plan_});
+    const std::string data = folder_.write("data.txt", "in the beginning");
+    const CommandResult run = run_command({"run", plan_, "--data", data, "--output", folder_.path() / "run"});
     EXPECT_EQ(run.exit_code, 2) << run.out;
     EXPECT_NE(run.err.find(what), std::string::npos) << run.err;
   }
@@ -40,13 +41,13 @@ class SimulateModels : public ::testing::Test {
 
 TEST_F(SimulateModels, BranchesSideBySide) {
   expect_simulates("falcon-7b", {"--ranks", "8", "--sequence", "2048", "--global-batch", "32"});
-  expect_run_refuses("has no");
+  expect_run_refuses("the executor can't run it");
 }
 
 TEST_F(SimulateModels, AMultiTokenBlock) {
   expect_simulates("deepseek-v3", {"--ranks", "1024", "--tp", "1", "--pp", "16", "--ep", "64", "--zero", "1",
                                    "--sequence", "4096", "--global-batch", "4096", "--schedule", "1f1b"});
-  expect_run_refuses("has no");
+  expect_run_refuses("the executor can't run it");
 }
 
 }  // namespace
