@@ -41,6 +41,22 @@ std::optional<Ranged<Seconds>> mean_of(const std::vector<double>& samples) {
                          from_si<Seconds>(mean + half)};
 }
 
+// By how much the first step of a start is longer than others: cold caches, memory touched for the first time. 0 where
+// the record doesn't tell which steps those are.
+double warm_up(const RunRecord& record, Seconds undisturbed) {
+  const bool tells = std::any_of(record.steps.begin(), record.steps.end(),
+                                 [](const StepRecord& step) { return step.between_time.has_value(); });
+  double sum = 0.0;
+  double count = 0.0;
+  for (const StepRecord& step : record.steps) {
+    if (tells && !step.between_time && step.step > 0) {
+      sum += (step.step_time - undisturbed).si();
+      count += 1.0;
+    }
+  }
+  return count > 0.0 ? std::max(0.0, sum / count) : 0.0;
+}
+
 }  // namespace
 
 MeasuredRun measured_run(const std::filesystem::path& file) {
@@ -61,12 +77,13 @@ MeasuredRun measured_run(const std::filesystem::path& file) {
       write.push_back(save.save_time.si());
     }
   }
+  const double first_step = warm_up(record, beside.undisturbed);
   std::vector<double> restart;
   std::vector<double> load;
   for (const RestartRecord& begin : record.restarts) {
     load.push_back(begin.load_time.si());
     if (begin.restart_time) {
-      restart.push_back(begin.restart_time->si());
+      restart.push_back(begin.restart_time->si() + first_step);
     }
   }
   std::vector<double> detect;

@@ -36,6 +36,9 @@ struct StepRecord {
   double gradient_norm = 0.0;  // before clipping
   double learning_rate = 0.0;
   Seconds step_time;
+  // From the end of the step before to the beginning of this one, on rank 0: waits for other ranks, a save's snapshot,
+  // evaluation. Absent for the first step of a start.
+  std::optional<Seconds> between_time;
   double tokens_per_second = 0.0;
   std::optional<double> mfu;  // against the profile's peak, causal attention
   ByteCount resident;         // largest over ranks

@@ -35,6 +35,9 @@ StepRecord read_step(ObjectReader& reader) {
   step.gradient_norm = reader.number_or_nan("gradient_norm");
   step.learning_rate = reader.number("learning_rate");
   step.step_time = reader.si<Seconds>("step_time_s");
+  if (reader.has("between_s")) {
+    step.between_time = reader.si<Seconds>("between_s");
+  }
   step.tokens_per_second = reader.number("tokens_per_second");
   step.mfu = reader.optional_number("mfu");
   step.resident = ByteCount(reader.integer("resident_bytes", 0, kMostCounted));

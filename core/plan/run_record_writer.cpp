@@ -51,8 +51,11 @@ std::string to_json_line(const StepRecord& step) {
                        {"loss", finite_or_null(step.loss)},
                        {"gradient_norm", finite_or_null(step.gradient_norm)},
                        {"learning_rate", step.learning_rate},
-                       {"step_time_s", step.step_time.si()},
-                       {"tokens_per_second", step.tokens_per_second}};
+                       {"step_time_s", step.step_time.si()}};
+  if (step.between_time) {
+    json["between_s"] = step.between_time->si();
+  }
+  json["tokens_per_second"] = step.tokens_per_second;
   if (step.mfu) {
     json["mfu"] = *step.mfu;
   }

@@ -26,38 +26,70 @@ Range beside(const RunRecord& record, const SaveRecord& save) {
   return range;
 }
 
-Seconds mean_of_others(const RunRecord& record, const std::vector<bool>& disturbed) {
-  const bool all = std::find(disturbed.begin(), disturbed.end(), false) == disturbed.end();
-  Seconds sum;
-  double count = 0.0;
-  for (std::size_t i = 0; i < disturbed.size(); ++i) {
-    if (all || !disturbed[i]) {
-      sum += record.steps[i].step_time;
-      count += 1.0;
+// What a step has to do with saves.
+struct Marks {
+  std::vector<bool> beside;  // by step: one is written meanwhile
+  std::vector<bool> behind;  // its snapshot was taken just before
+};
+
+// Step times and times between steps.
+struct Means {
+  Seconds step;
+  Seconds between;
+};
+
+Means means_of_others(const RunRecord& record, const Marks& marks) {
+  const bool all = std::find(marks.beside.begin(), marks.beside.end(), false) == marks.beside.end();
+  Means sum;
+  double steps = 0.0;
+  double gaps = 0.0;
+  for (std::size_t i = 0; i < record.steps.size(); ++i) {
+    const StepRecord& step = record.steps[i];
+    if (all || !marks.beside[i]) {
+      sum.step += step.step_time;
+      steps += 1.0;
+    }
+    if ((all || !marks.beside[i]) && !marks.behind[i] && step.between_time) {
+      sum.between += *step.between_time;
+      gaps += 1.0;
     }
   }
-  return count > 0.0 ? sum / count : sum;
+  return {steps > 0.0 ? sum.step / steps : Seconds(), gaps > 0.0 ? sum.between / gaps : Seconds()};
+}
+
+// The first step behind a save has its snapshot before it.
+Seconds slowed_by(const RunRecord& record, const SaveRecord& save, const Range& beside, const Means& others) {
+  Seconds slowed;
+  const std::size_t end = std::min(std::max(beside.end, beside.begin + 1), record.steps.size());
+  for (std::size_t i = beside.begin; i < end; ++i) {
+    const StepRecord& step = record.steps[i];
+    slowed += i < beside.end ? step.step_time - others.step : Seconds();
+    if (step.between_time) {
+      slowed += *step.between_time - others.between - (i == beside.begin ? save.blocking_time : Seconds());
+    }
+  }
+  return slowed;
 }
 
 }  // namespace
 
 StepsBesideSaves steps_beside_saves(const RunRecord& record) {
-  std::vector<bool> disturbed(record.steps.size(), false);
+  Marks marks{std::vector<bool>(record.steps.size(), false), std::vector<bool>(record.steps.size(), false)};
   std::vector<Range> ranges;
   for (const SaveRecord& save : record.saves) {
     const Range& range = ranges.emplace_back(beside(record, save));
     for (std::size_t i = range.begin; i < range.end; ++i) {
-      disturbed[i] = true;
+      marks.beside[i] = true;
+    }
+    if (range.begin < marks.behind.size()) {
+      marks.behind[range.begin] = true;
     }
   }
+  const Means others = means_of_others(record, marks);
   StepsBesideSaves found;
-  found.undisturbed = mean_of_others(record, disturbed);
-  for (const Range& range : ranges) {
-    Seconds slowed;
-    for (std::size_t i = range.begin; i < range.end; ++i) {
-      slowed += record.steps[i].step_time - found.undisturbed;
-    }
-    found.slowed.push_back(slowed);
+  found.undisturbed = others.step;
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    found.slowed.push_back(slowed_by(record, record.saves[i], ranges[i], others));
   }
   return found;
 }

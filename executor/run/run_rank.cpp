@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -172,7 +173,9 @@ class RankRun {
     const bool traced = step_ >= steps_ - options_.traced_steps;
     const StepTokens tokens = training_tokens(text_.training(), plan_, step_, worker_.coordinates().data);
     text_.drop_resident();
+    const auto begin = std::chrono::steady_clock::now();
     StepResult result = worker_.train(step_, tokens, traced);
+    const auto before = std::exchange(step_ended_, std::chrono::steady_clock::now());
     std::array<std::int64_t, RankStatistics::kNumbers> largest{result.duration, resident_peak().value(),
                                                                checkpoints_.busy() ? 1 : 0};
     statistics_.maximum(largest);
@@ -183,7 +186,11 @@ class RankRun {
     replays_.add(traced, result.replayed, result.loss_scale);
     counted_ = std::move(result.counted);
     if (rank_zero()) {
-      record(to_json_line(step_record(result, largest[0], ByteCount(largest[1]))));
+      StepRecord step = step_record(result, largest[0], ByteCount(largest[1]));
+      if (before) {
+        step.between_time = from_si<Seconds>(std::chrono::duration<double>(begin - *before).count());
+      }
+      record(to_json_line(step));
     }
     const std::int64_t done = step_ + 1;
     if (options_.evaluate_every && done % *options_.evaluate_every == 0 && done < steps_) {
@@ -289,6 +296,7 @@ class RankRun {
   std::vector<Nanoseconds> durations_;
   Volumes counted_;
   ReplayCount replays_;
+  std::optional<std::chrono::steady_clock::time_point> step_ended_;  // the step before
   ByteCount training_peak_;
 };
 

@@ -79,14 +79,18 @@ class StackPricing {
       const std::size_t kind = layer_kind(layer);
       if (!forward[kind]) {
         const LayerTime time = layers.layer({has_experts(model_, layer), (kind & 2U) != 0});
-        waits_[kind] = {to_nanoseconds(time.host_forward), to_nanoseconds(time.host_backward),
-                        to_nanoseconds(time.host_weight)};
+        waits_[kind] = wait_of(time);
         forward[kind] = time.forward;
       }
       forward_ += *forward[kind] / plan.layout.pipeline;
     }
+    const LayerTime embedding = layers.embedding();
+    const LayerTime head = layers.head();
+    embedding_wait_ = wait_of(embedding);
+    embedding_wait_.weight += embedding_wait_.backward;  // its only backward: no input has a gradient
+    head_wait_ = wait_of(head);
     const auto blocks = static_cast<double>(plan.model.multi_token_layers);
-    forward_ += (1.0 + blocks) / plan.layout.pipeline * (layers.embedding().forward + layers.head().forward);
+    forward_ += (1.0 + blocks) / plan.layout.pipeline * (embedding.forward + head.forward);
     if (plan.model.multi_token_layers > 0) {
       const Seconds last = forward[layer_kind(plan.model.layers - 1)].value();
       forward_ += blocks / plan.layout.pipeline * (last + layers.merge().forward);
@@ -109,7 +113,7 @@ class StackPricing {
         const Nanoseconds whole = is_alone(role, instruction) ? 2 * time : time;
         waits.push_back({beside(role, instruction), StepLoss::kTransfer, whole});
         time = 0;
-      } else if (instruction.segment && instruction.layer) {
+      } else if (instruction.segment) {
         waits.push_back({static_cast<std::uint32_t>(instruction.id.at()), StepLoss::kHost, wait_for_host(instruction)});
       }
     }
@@ -158,21 +162,42 @@ class StackPricing {
     return static_cast<std::uint32_t>(at);
   }
 
-  // Of a layer's pass: where its host launches too slowly. Stands before its attention.
+  struct Wait {
+    Nanoseconds forward = 0;
+    Nanoseconds backward = 0;
+    Nanoseconds weight = 0;
+  };
+  static Wait wait_of(const LayerTime& time) {
+    return {to_nanoseconds(time.host_forward), to_nanoseconds(time.host_backward), to_nanoseconds(time.host_weight)};
+  }
+
+  // Of a pass: where its host launches too slowly. Stands before a layer's attention, at the embedding and the head.
   Nanoseconds wait_for_host(const Instruction& instruction) const {
-    const SegmentKind segment = frame_.segments[instruction.segment->at()].kind;
-    const bool begins = segment == SegmentKind::kAttention || segment == SegmentKind::kQueryKeyValue;
-    if (!begins) {
+    const Wait* wait = wait_at(instruction);
+    if (wait == nullptr) {
       return 0;
     }
-    const Wait& wait = waits_[layer_kind(*instruction.layer)];
     switch (instruction.kind) {
       case InstructionKind::kBackwardInput:
-        return wait.backward;
+        return wait->backward;
       case InstructionKind::kBackwardWeight:
-        return wait.weight;
+        return wait->weight;
       default:
-        return wait.forward;
+        return wait->forward;
+    }
+  }
+
+  const Wait* wait_at(const Instruction& instruction) const {
+    switch (frame_.segments[instruction.segment->at()].kind) {
+      case SegmentKind::kAttention:
+      case SegmentKind::kQueryKeyValue:
+        return instruction.layer ? &waits_[layer_kind(*instruction.layer)] : nullptr;
+      case SegmentKind::kEmbedding:
+        return &embedding_wait_;
+      case SegmentKind::kHead:
+        return &head_wait_;
+      default:
+        return nullptr;
     }
   }
 
@@ -199,12 +224,6 @@ class StackPricing {
     return made;
   }
 
-  struct Wait {
-    Nanoseconds forward = 0;
-    Nanoseconds backward = 0;
-    Nanoseconds weight = 0;
-  };
-
   const Program& frame_;
   const ModelSpec& model_;
   MachineRates rates_;
@@ -213,6 +232,8 @@ class StackPricing {
   InstructionPricer pricer_;
   std::vector<OverlapSlowdown> overlap_;
   std::array<Wait, kKinds> waits_;
+  Wait embedding_wait_;
+  Wait head_wait_;
   bool gathers_after_;  // updated parameters, behind the next step's forward
   ByteCount bucket_;
   Seconds forward_;  // of a micro-batch, the mean of the stages

@@ -15,7 +15,7 @@ constexpr double kFloorPower = 4.0;
 constexpr double kHostPerDoubling = 0.15;  // of tensor parallelism: more launches and waits of collectives
 constexpr double kBackwardLaunches = 2.0;
 constexpr double kWeightLaunches = 2.0 / 3.0;  // of those: products alone
-constexpr double kTableLaunches = 0.3;         // embedding; final norm, loss: some ten kernels of a layer's thirty
+constexpr double kTableLaunches = 0.3;         // of embedding, or final norm, head and loss: fitted with the rest
 constexpr double kExpertLaunches = 4.5;        // a layer with experts launches more: routing, permutation, groups
 constexpr double kVocabularyUnit = 128.0;
 

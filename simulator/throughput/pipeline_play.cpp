@@ -28,6 +28,7 @@ constexpr std::uint16_t kAwaited = 2;  // others wait for it: it has the next pl
 constexpr std::size_t kPasses = 4;
 constexpr int kLast = 3;
 constexpr std::size_t kMostChunks = 65536 / kPasses;
+constexpr std::int64_t kGroupsToSettle = 4;  // of interleaved micro-batches, where chunks hold each other up
 
 struct Turns {
   std::vector<Turn> turns;
@@ -198,6 +199,27 @@ double busiest(const PipelineShape& shape, const std::vector<PassTimes>& passes)
   return most;
 }
 
+// Interleaved chunks that are longest on different stages hold each other up: no stage's own work says how long a group
+// of micro-batches takes.
+bool held_up_by_chunks(const PipelineShape& shape, const std::vector<PassTimes>& passes) {
+  if (shape.schedule != ScheduleKind::kInterleaved) {
+    return false;
+  }
+  constexpr double kNegligible = 0.005;
+  const auto chunks = static_cast<std::size_t>(shape.chunks);
+  double in_step = 0.0;  // the longest of each chunk
+  for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
+    double longest = 0.0;
+    for (std::size_t i = chunk; i < passes.size(); i += chunks) {
+      longest = std::max(longest, passes[i].sum());
+    }
+    in_step += longest;
+  }
+  return in_step > (1.0 + kNegligible) * busiest(shape, passes);
+}
+
+double latest(const StageEnds& ends) { return *std::max_element(ends.begin(), ends.end()); }
+
 // Micro-batches beyond which another adds a period, in stages.
 std::int64_t settled(ScheduleKind kind) {
   switch (kind) {
@@ -327,12 +349,22 @@ const StageEnds& PipelinePlay::ends(const PipelineShape& shape, const std::vecto
     return answer.ends;
   }
   answer.question = Question{shape, transfer, passes};
+  const bool held_up = held_up_by_chunks(shape, passes);
   PipelineShape part = shape;
-  part.micro_batches = std::min(shape.micro_batches, settled(shape.schedule) * shape.stages);
+  part.micro_batches =
+      std::min(shape.micro_batches, (held_up ? kGroupsToSettle : settled(shape.schedule)) * shape.stages);
   impl.play(part, passes, transfer, answer.ends);
   if (part.micro_batches < shape.micro_batches) {
     const auto periods = static_cast<double>(shape.micro_batches - part.micro_batches);
-    const double each = period(shape, passes, transfer);
+    double each = 0.0;
+    if (held_up) {
+      StageEnds fewer;
+      const PipelineShape before{shape.schedule, shape.stages, shape.chunks, part.micro_batches - shape.stages};
+      impl.play(before, passes, transfer, fewer);
+      each = (latest(answer.ends) - latest(fewer)) / shape.stages;
+    } else {
+      each = period(shape, passes, transfer);
+    }
     for (double& end : answer.ends) {
       end += periods * each;
     }

@@ -9,7 +9,8 @@
 // micro-batches, and each further one adds the period:
 //
 //   end(m) = end(m0) + (m - m0) p,   m0 = 1 to 3 pp by schedule
-//   p = the busiest stage's work; under GPipe the longest forward and the longest backward, of whatever stages; under
+//   p = the busiest stage's work; interleaved, where chunks are longest on different stages, what the last of a few
+//   groups of pp took; under GPipe the longest forward and the longest backward, of whatever stages; under
 //   1F1B at least max over s of (sum over j >= s of t_j + 2 (pp - 1 - s) x)/(pp - s): stage s has pp - s micro-batches
 //   under way to the last stage and back
 //

@@ -27,6 +27,7 @@ StepRecord step(std::int64_t number) {
           .gradient_norm = 1.25,
           .learning_rate = 3e-4,
           .step_time = from_si<Seconds>(0.1),
+          .between_time = from_si<Seconds>(0.002),
           .tokens_per_second = 1e5,
           .mfu = 0.4,
           .resident = ByteCount(123456789)};
@@ -197,6 +198,22 @@ TEST(StepsBesideSaves, TakeTheirExcessFromTheOthersMean) {
   ASSERT_EQ(beside.slowed.size(), 1U);
   EXPECT_NEAR(beside.slowed[0].si(), 0.08, 1e-12);
   EXPECT_NEAR(record.useful_time().si(), 1.0, 1e-12);
+
+  // 2 ms pass between steps, but 18 before step 4, of which 10 are the snapshot, and 5 before step 5: 6 + 3 more.
+  for (StepRecord& step : record.steps) {
+    if (step.step > 0) {
+      step.between_time = from_si<Seconds>(step.step == 4 ? 0.018 : step.step == 5 ? 0.005 : 0.002);
+    }
+  }
+  EXPECT_NEAR(steps_beside_saves(record).slowed[0].si(), 0.08 + 0.006 + 0.003, 1e-12);
+  // Had training waited, 0.21 s and a rest of 4 ms would have passed before step 4; steps take what they take.
+  record.saves[0].blocking_time = from_si<Seconds>(0.21);
+  record.steps[4].between_time = from_si<Seconds>(0.216);
+  record.steps[5].between_time = from_si<Seconds>(0.002);
+  EXPECT_NEAR(steps_beside_saves(record).slowed[0].si(), 0.004, 1e-12);
+  for (StepRecord& step : record.steps) {
+    step.between_time.reset();
+  }
 
   // One that training waits for has no step beside it.
   record.saves[0].blocking_time = from_si<Seconds>(0.21);

@@ -3,28 +3,18 @@
 #include <cmath>
 #include <vector>
 
+#include "tests/executor/device/attention_shape.h"
 #include "tests/executor/device/device_contract.h"
 
 namespace trainyard::executor {
 namespace {
 
-Attention attention(std::int64_t sequences, std::int64_t heads, std::int64_t key_heads, std::int64_t length,
-                    std::int64_t size, AttentionMask mask = AttentionMask::kCausal) {
-  return {.sequences = sequences,
-          .query_heads = heads,
-          .key_heads = key_heads,
-          .queries = length,
-          .keys = length,
-          .head_size = size,
-          .mask = mask,
-          .query_tile = 16};
-}
-
 TEST_P(DeviceContract, Attention) {
   // Part of a tile, several tiles, grouped heads, heads that fill their tile's width and that don't, no mask.
-  for (const Attention& a : {attention(2, 2, 2, 32, 8), attention(1, 4, 2, 37, 16), attention(1, 6, 1, 19, 20),
-                             attention(1, 2, 1, 70, 4, AttentionMask::kNone), attention(3, 3, 3, 1, 8),
-                             attention(1, 1, 1, 130, 64), attention(1, 2, 1, 90, 128)}) {
+  for (const Attention& a :
+       {attention_shape(2, 2, 2, 32, 8), attention_shape(1, 4, 2, 37, 16), attention_shape(1, 6, 1, 19, 20),
+        attention_shape(1, 2, 1, 70, 4, AttentionMask::kNone), attention_shape(3, 3, 3, 1, 8),
+        attention_shape(1, 1, 1, 130, 64), attention_shape(1, 2, 1, 90, 128)}) {
     SCOPED_TRACE(testing::Message() << "length " << a.queries << ", size " << a.head_size);
     Attention backward = a;
     backward.pass = AttentionPass::kBackward;
@@ -50,7 +40,7 @@ TEST_P(DeviceContract, AttentionWithinAWindow) {
   // Against plain loops: the CPU device has no windows. Keys of a tile, of part of one, of several.
   for (const std::int64_t window : {1, 20, 64, 100}) {
     SCOPED_TRACE(window);
-    Attention a = attention(1, 2, 1, 150, 16);
+    Attention a = attention_shape(1, 2, 1, 150, 16);
     a.window = window;
     const std::int64_t t = a.queries, d = a.head_size, width = 4 * d;
     Arrays x = arrays(GetParam().device);

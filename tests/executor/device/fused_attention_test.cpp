@@ -12,6 +12,7 @@
 #include "executor/device/convert.h"
 #include "executor/device/cuda_module.h"
 #include "executor/device/element_type.h"
+#include "tests/executor/device/attention_shape.h"
 #include "tests/executor/device/cuda/emulated_device.h"
 #include "tests/executor/device/device_fixture.h"
 #include "tests/executor/device/plain_fused_attention.h"
@@ -21,19 +22,6 @@ namespace trainyard::executor {
 namespace {
 
 constexpr Stream kStream = Stream::kCompute;
-
-Attention shape(std::int64_t sequences, std::int64_t heads, std::int64_t key_heads, std::int64_t length,
-                std::int64_t size, AttentionMask mask = AttentionMask::kCausal, std::int64_t window = 0) {
-  return {.sequences = sequences,
-          .query_heads = heads,
-          .key_heads = key_heads,
-          .queries = length,
-          .keys = length,
-          .head_size = size,
-          .mask = mask,
-          .query_tile = 16,
-          .window = window};
-}
 
 Attention backward(Attention attention) {
   attention.pass = AttentionPass::kBackward;
@@ -150,9 +138,9 @@ class FusedAttentionOf : public testing::TestWithParam<DataType> {
 TEST_P(FusedAttentionOf, FindsAndLeavesItsOperandsAsOurOwnKernelsDo) {
   const auto own = make_emulated_device({});
   const auto fused = emulated([](const FusedShape&) { return true; });
-  for (const Attention& a :
-       {shape(2, 2, 2, 20, 8), shape(1, 4, 2, 37, 16), shape(2, 6, 1, 9, 24),
-        shape(1, 2, 1, 30, 8, AttentionMask::kNone), shape(1, 2, 1, 40, 8, AttentionMask::kCausal, 7)}) {
+  for (const Attention& a : {attention_shape(2, 2, 2, 20, 8), attention_shape(1, 4, 2, 37, 16),
+                             attention_shape(2, 6, 1, 9, 24), attention_shape(1, 2, 1, 30, 8, AttentionMask::kNone),
+                             attention_shape(1, 2, 1, 40, 8, AttentionMask::kCausal, 7)}) {
     SCOPED_TRACE(testing::Message() << "length " << a.queries << ", window " << a.window);
     taken_.clear();
     const auto expected = run(*own, a, GetParam());
@@ -167,7 +155,7 @@ TEST_P(FusedAttentionOf, FindsAndLeavesItsOperandsAsOurOwnKernelsDo) {
 }
 
 TEST_P(FusedAttentionOf, EachPassMayBeEithers) {
-  const Attention a = shape(1, 4, 2, 20, 16);
+  const Attention a = attention_shape(1, 4, 2, 20, 16);
   const auto own = make_emulated_device({});
   const auto expected = run(*own, a, GetParam());
   for (const AttentionPass pass : {AttentionPass::kForward, AttentionPass::kBackward}) {
@@ -182,13 +170,14 @@ TEST_P(FusedAttentionOf, EachPassMayBeEithers) {
 
 TEST_P(FusedAttentionOf, WhatItCannotTakeIsNotAskedOfIt) {
   const auto fused = emulated([](const FusedShape&) { return true; });
-  run(*fused, shape(1, 2, 1, 10, 20), GetParam());       // heads of 40 bytes
-  run(*fused, shape(1, 2, 1, 10, 16), DataType::kFp32);  // no tensor cores' type
+  run(*fused, attention_shape(1, 2, 1, 10, 20), GetParam());       // heads of 40 bytes
+  run(*fused, attention_shape(1, 2, 1, 10, 16), DataType::kFp32);  // no tensor cores' type
   Array qkv(*fused, 10 * 4 * 16 + 1, GetParam()), out(*fused, 10 * 2 * 16, GetParam());
   Array log_sum_exp(*fused, 10 * 2, DataType::kFp32);
   qkv.write(normal_values(10 * 4 * 16 + 1, 1));
   // Its rows begin 2 bytes behind a multiple of 16.
-  fused->attention_forward(kStream, shape(1, 2, 1, 10, 16), qkv.at() + 1, out.at(), log_sum_exp.at().as<float>());
+  fused->attention_forward(kStream, attention_shape(1, 2, 1, 10, 16), qkv.at() + 1, out.at(),
+                           log_sum_exp.at().as<float>());
   fused->synchronize();
   EXPECT_TRUE(taken_.empty());
 }
@@ -202,7 +191,7 @@ TEST_P(FusedAttentionOf, WhereItFailsOurOwnKernelsDoNotTakeOver) {
     }
     return true;
   });
-  Passes passes(*device, shape(1, 2, 1, 10, 16), GetParam());
+  Passes passes(*device, attention_shape(1, 2, 1, 10, 16), GetParam());
   EXPECT_EQ(error_of([&] { passes.enqueue(); }).problem(), "out of memory");
   EXPECT_TRUE(std::isnan(passes.results().front().front()));  // as nobody wrote it
   EXPECT_EQ(fused_passes(*device), 0);
@@ -234,12 +223,12 @@ class CudaFusedAttention : public testing::TestWithParam<DataType> {
 };
 
 // Lengths of whole tiles and not, grouped heads, no mask, a window, and one of a real model.
-const Attention kShapes[] = {shape(2, 2, 2, 64, 64),
-                             shape(1, 4, 2, 200, 128),
-                             shape(2, 6, 1, 77, 32),
-                             shape(1, 2, 1, 130, 64, AttentionMask::kNone),
-                             shape(1, 4, 2, 300, 64, AttentionMask::kCausal, 100),
-                             shape(2, 12, 12, 1024, 64)};
+const Attention kShapes[] = {attention_shape(2, 2, 2, 64, 64),
+                             attention_shape(1, 4, 2, 200, 128),
+                             attention_shape(2, 6, 1, 77, 32),
+                             attention_shape(1, 2, 1, 130, 64, AttentionMask::kNone),
+                             attention_shape(1, 4, 2, 300, 64, AttentionMask::kCausal, 100),
+                             attention_shape(2, 12, 12, 1024, 64)};
 
 TEST_P(CudaFusedAttention, AgreesWithOurOwnKernels) {
   const auto own = make_cuda_device({.attention = AttentionChoice::kOwn});

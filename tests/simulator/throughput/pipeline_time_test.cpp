@@ -153,6 +153,16 @@ std::vector<PassTimes> uneven_passes(const PipelineShape& shape) {
   return passes;
 }
 
+// The head's stage has little else: each chunk is longest on another stage than the last chunk is.
+std::vector<PassTimes> lopsided_passes(const PipelineShape& shape) {
+  std::vector<PassTimes> passes = equal_passes(shape, {1.0, 1.3, 0.9});
+  for (int chunk = 0; chunk < shape.chunks; ++chunk) {
+    passes[passes.size() - 1 - static_cast<std::size_t>(chunk)] = {0.6, 0.8, 0.5};
+  }
+  passes.back() = {1.9, 2.4, 1.6};
+  return passes;
+}
+
 // Of a long step only a part is played, and periods are added: within 1 % of all turns. A short one is played whole.
 TEST(PipelinePlay, IsWhatEveryTurnOfEveryMicroBatchTakes) {
   PipelinePlay play;
@@ -164,14 +174,15 @@ TEST(PipelinePlay, IsWhatEveryTurnOfEveryMicroBatchTakes) {
     for (const int stages : {2, 4, 8}) {
       for (const std::int64_t micro_batches : {stages, 2 * stages, 8 * stages, 32 * stages}) {
         const PipelineShape shape{kind, stages, two ? 2 : 1, micro_batches};
-        const std::vector<std::vector<PassTimes>> all = {equal_passes(shape, {1.0, 1.3, 0.9}), uneven_passes(shape)};
+        const std::vector<std::vector<PassTimes>> all = {equal_passes(shape, {1.0, 1.3, 0.9}), uneven_passes(shape),
+                                                         lopsided_passes(shape)};
         for (const std::vector<PassTimes>& passes : all) {
           for (const double transfer : {0.0, 0.05}) {
             const double turns = TurnByTurn(shape, passes, transfer).end();
             const double tolerance = micro_batches == stages ? 1e-9 : 0.01;
             EXPECT_NEAR(last(play.ends(shape, passes, transfer)) / turns, 1.0, tolerance)
                 << to_string(kind) << ", " << stages << " stages, " << micro_batches << " micro-batches, "
-                << (&passes == &all[0] ? "equal" : "uneven") << ", transfer " << transfer;
+                << (&passes - all.data()) << " of equal, uneven, lopsided; transfer " << transfer;
           }
         }
       }
