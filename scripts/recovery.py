@@ -99,8 +99,8 @@ def parabola_vertex(points):
 
 def long_run(check, step):
     a = check.arguments
-    calibration = check.plan("calibration", 60 / step, 1 / step)
-    check.run("calibration", calibration, mean=12, kills=4, seed=1)
+    calibration = check.plan("calibration", 120 / step, 1 / step)
+    check.run("calibration", calibration, mean=12, kills=8, seed=1)
     best = check.reliability(calibration, "calibration", a.mean, "--runs", 0)["best_interval"]["storage_s"]
     steps = a.kills * a.mean / step
     plan = check.plan("long", steps, best / step)

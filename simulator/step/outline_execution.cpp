@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <map>
-#include <tuple>
 #include <utility>
 
 #include "core/error.h"
@@ -15,123 +13,9 @@ namespace {
 
 constexpr auto kCompute = static_cast<std::size_t>(Stream::kCompute);
 
-// Groups that join stages; members of the others have one role.
-bool joins_roles(GroupKind kind) { return kind == GroupKind::kWorld || kind == GroupKind::kEmbedding; }
+std::size_t lowest(std::uint32_t bits) { return static_cast<std::size_t>(std::countr_zero(bits)); }
 
 }  // namespace
-
-OutlineExecution::OutlineExecution(const ProgramOutline& outline) : outline_(outline), roles_(outline.roles.size()) {
-  std::vector<std::vector<std::uint32_t>> joining(roles_.size());  // collectives that join roles, from the last
-  for (std::size_t r = 0; r < roles_.size(); ++r) {
-    roles_[r].outline = &outline.roles[r];
-    prepare(roles_[r], joining[r]);
-  }
-  meet_transfers();
-  meet_collectives(joining);
-}
-
-void OutlineExecution::prepare(RoleState& role, std::vector<std::uint32_t>& joining) const {
-  for (const Instruction& example : role.outline->examples->instructions) {
-    Cost cost;
-    cost.stream = static_cast<std::uint8_t>(example.stream);
-    if (example.communication) {
-      cost.group = static_cast<std::int16_t>(example.communication->group.value());
-      cost.joins = joins_roles(outline_.frame.groups[example.communication->group.at()].kind);
-    }
-    role.costs.push_back(cost);
-  }
-  for (const OutlineTransfer& transfer : role.outline->transfers) {
-    role.costs[role.outline->instructions[transfer.instruction].example].meets = true;
-  }
-  const std::size_t n = role.outline->instructions.size();
-  role.next.resize(n);
-  role.meeting.assign(n, kNone);
-  role.compute.resize(n);
-  role.first.fill(kNone);
-  for (std::size_t i = n; i-- > 0;) {
-    const Cost& cost = cost_of(role, static_cast<std::uint32_t>(i));
-    std::uint32_t& head = role.first[cost.stream];
-    role.next[i] = head;
-    head = static_cast<std::uint32_t>(i);
-    if (cost.joins) {
-      joining.push_back(static_cast<std::uint32_t>(i));
-    }
-  }
-  for (Cost& cost : role.costs) {
-    cost.meets = cost.meets || cost.joins;
-  }
-}
-
-void OutlineExecution::join(std::uint32_t meeting, Side side) {
-  if (meeting >= meetings_.size()) {
-    meetings_.resize(meeting + 1);
-  }
-  RoleState& role = roles_[side.role];
-  const RoleOutline& outline = *role.outline;
-  const std::uint32_t i = side.instruction;
-  for (std::uint32_t w = i == 0 ? 0 : outline.instructions[i - 1].waits_end; w < outline.instructions[i].waits_end;
-       ++w) {
-    if (cost_of(role, outline.waits[w]).stream == kCompute) {
-      side.computed = outline.waits[w];
-    }
-  }
-  meetings_[meeting].sides.push_back(side);
-  role.meeting[i] = meeting;
-}
-
-// Both sides carry the same tag.
-void OutlineExecution::meet_transfers() {
-  std::uint64_t tags = 0;
-  for (const RoleState& role : roles_) {
-    for (const OutlineTransfer& transfer : role.outline->transfers) {
-      tags = std::max(tags, transfer.tag + 1);
-    }
-  }
-  std::vector<std::uint32_t> meeting(tags, kNone);
-  for (std::uint32_t r = 0; r < roles_.size(); ++r) {
-    for (const OutlineTransfer& transfer : roles_[r].outline->transfers) {
-      std::uint32_t& met = meeting[transfer.tag];
-      if (met == kNone) {
-        met = static_cast<std::uint32_t>(meetings_.size());
-      }
-      join(met, {r, transfer.instruction, kNone, kNever});
-    }
-  }
-  for (const Meeting& met : meetings_) {
-    check(met.sides.size() == 2, "a transfer has two sides");
-  }
-}
-
-// The k-th collective that a role posts on a group meets the k-th of the others of it.
-void OutlineExecution::meet_collectives(const std::vector<std::vector<std::uint32_t>>& joining) {
-  std::map<std::tuple<std::int32_t, std::size_t, int>, std::uint32_t> known;  // group, its first role, k
-  for (std::uint32_t r = 0; r < roles_.size(); ++r) {
-    std::map<std::int32_t, int> posted;
-    std::map<std::int32_t, std::size_t> first;
-    for (auto i = joining[r].rbegin(); i != joining[r].rend(); ++i) {
-      const std::int32_t id = cost_of(roles_[r], *i).group;
-      const auto [entry, added] = first.try_emplace(id, 0);
-      if (added) {
-        entry->second = first_role(outline_.frame.groups[static_cast<std::size_t>(id)], r);
-      }
-      const auto [met, is_new] =
-          known.try_emplace({id, entry->second, posted[id]++}, static_cast<std::uint32_t>(meetings_.size()));
-      join(met->second, {r, *i, kNone, kNever});
-    }
-  }
-}
-
-// Of those that share the group with role r.
-std::size_t OutlineExecution::first_role(const Group& group, std::uint32_t r) const {
-  std::size_t first = r;
-  if (group.kind == GroupKind::kWorld) {
-    return 0;
-  }
-  for (const Rank rank : group_members(outline_.frame, group, roles_[r].outline->role.representative)) {
-    first = std::min(first, outline_.frame.bindings[rank.at()].role.at());
-  }
-  return first;
-}
 
 void OutlineExecution::set_costs(RoleState& role, const std::vector<Nanoseconds>& work) const {
   check(work.size() == role.costs.size(), "every example needs a cost");
@@ -163,6 +47,7 @@ void OutlineExecution::reset(const OutlineCosts& costs, OutlineTimes* times) {
     role.ended.assign(n, false);
     role.at = role.first;
     role.waits_for.fill(kNone);
+    role.waiting = role.busy = 0;
     role.finish.fill(kNever);
     role.posted.fill(kNone);
     role.slowing_count = 0;
@@ -217,8 +102,13 @@ void OutlineExecution::set_clock(std::uint32_t r, Nanoseconds clock) {
   }
 }
 
+// Most of the time one stream is busy, or two.
 Nanoseconds OutlineExecution::next_event(const RoleState& role) {
-  return *std::min_element(role.finish.begin(), role.finish.end());
+  Nanoseconds next = kNever;
+  for (std::uint32_t busy = role.busy; busy != 0; busy &= busy - 1) {
+    next = std::min(next, role.finish[lowest(busy)]);
+  }
+  return next;
 }
 
 // From where the role is to where others may reach it. Its first event may always happen: all others are as far.
@@ -287,7 +177,8 @@ void OutlineExecution::happen(std::uint32_t r) {
 
 std::size_t OutlineExecution::first_finished(const RoleState& role) const {
   std::size_t first = kStreams;
-  for (std::size_t stream = 0; stream < kStreams; ++stream) {
+  for (std::uint32_t busy = role.busy; busy != 0; busy &= busy - 1) {
+    const std::size_t stream = lowest(busy);
     if (role.finish[stream] == now_ && role.made[stream] < now_ &&
         (first == kStreams ||
          std::pair(role.made[stream], role.generation[stream]) < std::pair(role.made[first], role.generation[first]))) {
@@ -298,7 +189,9 @@ std::size_t OutlineExecution::first_finished(const RoleState& role) const {
 }
 
 bool OutlineExecution::is_ready(RoleState& role, std::size_t stream) const {
+  const std::uint32_t bit = 1U << stream;
   role.waits_for[stream] = kNone;
+  role.waiting &= ~bit;
   const std::uint32_t i = role.at[stream];
   if (i == kNone) {
     return false;
@@ -307,6 +200,7 @@ bool OutlineExecution::is_ready(RoleState& role, std::size_t stream) const {
   for (std::uint32_t w = i == 0 ? 0 : instructions[i - 1].waits_end; w < instructions[i].waits_end; ++w) {
     if (!role.ended[role.outline->waits[w]]) {
       role.waits_for[stream] = role.outline->waits[w];
+      role.waiting |= bit;
       return false;
     }
   }
@@ -317,7 +211,7 @@ bool OutlineExecution::is_ready(RoleState& role, std::size_t stream) const {
 void OutlineExecution::release(RoleState& role, std::uint32_t streams) {
   const std::size_t first = due_.size();
   for (; streams != 0; streams &= streams - 1) {
-    const auto stream = static_cast<std::size_t>(std::countr_zero(streams));
+    const std::size_t stream = lowest(streams);
     if (!is_ready(role, stream)) {
       continue;
     }
@@ -365,6 +259,7 @@ void OutlineExecution::post(std::uint32_t r, std::size_t stream, std::uint32_t m
     const std::size_t own = cost_of(role, side.instruction).stream;
     role.posted[own] = kNone;
     role.finish[own] = begins + work;
+    role.busy |= 1U << own;
     const bool due = side.role == r && begins + work == now_;
     role.made[own] = due || work > 0 ? begins : begins - 1;  // a role looks for what it knew before
     role.generation[own] = ++role.generations;
@@ -383,6 +278,7 @@ void OutlineExecution::post(std::uint32_t r, std::size_t stream, std::uint32_t m
 
 void OutlineExecution::set_finish(RoleState& role, std::size_t stream, Nanoseconds at) {
   role.finish[stream] = at;
+  role.busy |= 1U << stream;
   role.made[stream] = now_;
   role.generation[stream] = ++role.generations;
   if (at == now_) {
@@ -409,6 +305,7 @@ void OutlineExecution::start(RoleState& role, std::size_t stream) {
 
 void OutlineExecution::finish(RoleState& role, std::size_t stream) {
   role.finish[stream] = kNever;
+  role.busy &= ~(1U << stream);
   if (role.slowing_count != 0) {
     const auto end = role.slowing.begin() + role.slowing_count;
     const auto kept = std::remove(role.slowing.begin(), end, static_cast<std::uint8_t>(stream));
@@ -423,7 +320,8 @@ void OutlineExecution::finish(RoleState& role, std::size_t stream) {
   ++role.done;
   role.at[stream] = role.next[instruction];
   std::uint32_t streams = 1U << stream;
-  for (std::size_t other = 0; other < kStreams; ++other) {
+  for (std::uint32_t waiting = role.waiting; waiting != 0; waiting &= waiting - 1) {
+    const std::size_t other = lowest(waiting);
     streams |= static_cast<std::uint32_t>(role.waits_for[other] == instruction) << other;
   }
   release(role, streams);

@@ -72,7 +72,9 @@ class OutlineExecution {
     std::vector<bool> ended;
     ByStream<std::uint32_t> at{};
     ByStream<std::uint32_t> waits_for{};   // that must end first
-    ByStream<Nanoseconds> finish{};        // of what works or moves data; kNever
+    std::uint32_t waiting = 0;             // streams with one, by bit
+    std::uint32_t busy = 0;                // streams that work or move data, by bit
+    ByStream<Nanoseconds> finish{};        // of what those do; kNever
     ByStream<Nanoseconds> made{};          // when that was known
     ByStream<std::uint32_t> generation{};  // of that; also orders what was known at once
     ByStream<Nanoseconds> since{};

@@ -84,8 +84,11 @@ void StepModel::Impl::price_chunks(const Layout& layout, const LayerCosts& found
     }
     chunk.compute = {spent.forward.si(), spent.input.si(), spent.weight.si()};
     chunk.with_data = chunk.compute;
+  }
+  scatters_wait = layout.zero_stage == 2 && layout.pipeline > 1 && scattering_holds_up(layout);
+  for (Chunk& chunk : chunks) {
     if (layout.zero_stage == 2) {
-      scatter_beside(layout, chunk);
+      scatter_beside(layout, found, times, chunk);
     } else if (layout.zero_stage == 3) {
       move_beside(layout, times, chunk);
     }
@@ -131,17 +134,61 @@ void StepModel::Impl::slow_last_backwards(const Layout& layout) {
   }
 }
 
-// ZeRO 2 scatters from two buffers: a layer's gradients, the last of a backward, may go on beside the pass behind it;
-// under GPipe that is a backward too.
-void StepModel::Impl::scatter_beside(const Layout& layout, Chunk& chunk) const {
+// Some chunk's layers take longer to scatter than their backward, or all of it nearly as long as all of its passes.
+bool StepModel::Impl::scattering_holds_up(const Layout& layout) const {
+  constexpr double kNearly = 0.8;
+  const bool apart = weights_apart(layout);
+  return std::any_of(chunks.begin(), chunks.end(), [&](const Chunk& chunk) {
+    const double backward = chunk.compute.weight + (apart ? 0.0 : chunk.compute.input);
+    const double scattered = chunk.data.reduce.si();
+    return scattered > backward || chunk.last.si() > backward / chunk.parts() ||
+           scattered > kNearly * chunk.compute.sum();
+  });
+}
+
+// ZeRO 2 scatters a chunk's gradients beside its passes, which makes both slower. Two buffers let what is left at a
+// backward's end go on beside the passes behind it: the last part's, and of the one before it what that took longer
+// than its compute. One stage's next backward waits for the rest; a pipeline's turns show what waits (pipeline_play.h).
+void StepModel::Impl::scatter_beside(const Layout& layout, const LayerCosts& found, const DataTimes& times,
+                                     Chunk& chunk) const {
   PassTimes& pass = chunk.with_data;
-  const double joined = weights_apart(layout) ? 0.0 : pass.input;
-  const double backward = joined + pass.weight;
+  const bool apart = weights_apart(layout);
+  const double backward = pass.weight + (apart ? 0.0 : pass.input);
   const double scattered = chunk.data.reduce.si();
-  const bool forwards_between = layout.pipeline == 1 || layout.schedule != ScheduleKind::kGpipe;
-  const double behind = forwards_between ? std::clamp(scattered - backward, 0.0, chunk.last.si()) : 0.0;
-  pass.weight = beside(backward, scattered - behind, unhidden.weight) - joined;
-  pass.forward = beside(pass.forward, behind, unhidden.forward);
+  const double last = chunk.last.si();
+  const double in_backward = std::min(scattered, backward);
+  const double behind = std::min(scattered - in_backward, last + std::max(0.0, last - backward / chunk.parts()));
+  const double in_forward = std::min(behind, pass.forward);
+  if (scatters_wait) {
+    chunk.slowed = unhidden.weight * in_backward + unhidden.forward * in_forward;
+    pass.scattering = scattering(chunk, found, times, apart);
+    return;
+  }
+  pass.weight += unhidden.weight * in_backward + scattered - in_backward - in_forward;
+  pass.forward += unhidden.forward * in_forward;
+}
+
+Scattering StepModel::Impl::scattering(const Chunk& chunk, const LayerCosts& found, const DataTimes& times,
+                                       bool apart) const {
+  const auto pass_of = [&](const LayerTime& part) { return (part.weight + (apart ? Seconds() : part.input)).si(); };
+  Scattering parts;
+  parts.layers = std::accumulate(chunk.layers.begin(), chunk.layers.end(), static_cast<double>(chunk.blocks));
+  if (parts.layers == 0.0) {
+    return {};
+  }
+  if (chunk.has_head) {
+    parts.head = times.table.reduce.si();
+    parts.head_pass = pass_of(found.head);
+  }
+  if (chunk.embeds && !(chunk.has_head && workload.model.tied_embeddings)) {
+    parts.embedding = times.table.reduce.si();
+    parts.embedding_pass = pass_of(found.embedding);
+  }
+  parts.layer = (chunk.data.reduce.si() - parts.head - parts.embedding) / parts.layers;
+  parts.slows_forward = unhidden.forward;
+  parts.slows_input = unhidden.backward;
+  parts.slows_weight = unhidden.weight;
+  return parts;
 }
 
 // ZeRO 3 beside a chunk's passes. A pass's first gather is beside nothing, and comes behind what the
@@ -192,6 +239,8 @@ Seconds StepModel::Impl::reduction_left(const Layout& layout, std::size_t stage)
     }
   }
   if (layout.zero_stage >= 2) {
+    // A pipeline's turns know when what ZeRO 2 scatters is done.
+    last = scatters_wait ? 0.0 : last;
     return from_si<Seconds>(last + beside(window, all + replicate, unhidden.weight) -
                             beside(window, all, unhidden.weight));
   }

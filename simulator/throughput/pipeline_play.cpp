@@ -1,6 +1,7 @@
 #include "simulator/throughput/pipeline_play.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <optional>
@@ -8,140 +9,16 @@
 
 #include "core/error.h"
 #include "core/schedule/schedule.h"
+#include "simulator/throughput/pipeline_period.h"
+#include "simulator/throughput/pipeline_turns.h"
+#include "simulator/throughput/scatter_stream.h"
 
 namespace trainyard::simulator {
 
 namespace {
 
-constexpr std::size_t kAnswers = 512;  // a power of two
-
-// A pass in an order in which whatever it waits for comes before it.
-struct Turn {
-  std::uint32_t after = 0;  // place of the pass that it waits for, among those that others wait for; 0 for none
-  std::uint16_t time = 0;   // (stage x chunks + chunk) x 4 + pass
-  std::uint16_t where = 0;  // stage x 4 + kCrosses + kAwaited
-};
-constexpr std::uint16_t kCrosses = 1;  // what it waits for comes from another stage
-constexpr std::uint16_t kAwaited = 2;  // others wait for it: it has the next place
-
-// Passes of a chunk: SlotKind's, and the last backward.
-constexpr std::size_t kPasses = 4;
-constexpr int kLast = 3;
-constexpr std::size_t kMostChunks = 65536 / kPasses;
-constexpr std::int64_t kGroupsToSettle = 4;  // of interleaved micro-batches, where chunks hold each other up
-
-struct Turns {
-  std::vector<Turn> turns;
-  std::vector<std::uint16_t> links;  // by turn: that what it waits for comes over
-  std::size_t places = 1;
-};
-
-// Writes down the turns of all stages in an order that can be played.
-class TurnWriter {
- public:
-  explicit TurnWriter(const PipelineShape& shape)
-      : shape_(shape),
-        micro_batches_(static_cast<int>(shape.micro_batches)),
-        turns_back_(shape.schedule == ScheduleKind::kZeroBubbleV || shape.schedule == ScheduleKind::kDualPipe) {
-    backward_ = weights_apart(shape.schedule) ? SlotKind::kBackwardWeight : SlotKind::kBackwardInput;
-    backwards_left_.assign(static_cast<std::size_t>(shape.stages) * static_cast<std::size_t>(shape.chunks), 0);
-    for (int stage = 0; stage < shape.stages; ++stage) {
-      schedule_.push_back(stage_schedule(shape.schedule, shape.stages, stage, shape.chunks, micro_batches_));
-      for (const Slot& slot : schedule_.back()) {
-        backwards_left_[index({stage, slot.chunk})] += slot.kind == backward_ ? 1 : 0;
-      }
-    }
-    known_.assign(2 * static_cast<std::size_t>(shape.stages) * static_cast<std::size_t>(shape.chunks) *
-                      static_cast<std::size_t>(micro_batches_),
-                  0);
-  }
-
-  Turns write() {
-    std::vector<std::size_t> next(schedule_.size(), 0);
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (std::size_t stage = 0; stage < schedule_.size(); ++stage) {
-        // One at a time: turns of different stages don't wait for each other, and a processor plays several at once.
-        if (next[stage] < schedule_[stage].size() && add(static_cast<int>(stage), schedule_[stage][next[stage]])) {
-          ++next[stage];
-          moved = true;
-        }
-      }
-    }
-    for (std::size_t stage = 0; stage < schedule_.size(); ++stage) {
-      check(next[stage] == schedule_[stage].size(), "a schedule can be played");
-    }
-    return std::move(made_);
-  }
-
- private:
-  std::size_t index(ChunkPlace place) const {
-    return static_cast<std::size_t>(place.stage) * static_cast<std::size_t>(shape_.chunks) +
-           static_cast<std::size_t>(place.chunk);
-  }
-
-  std::uint32_t& known(ChunkPlace place, int micro_batch, bool backward) {
-    return known_[2 * (index(place) * static_cast<std::size_t>(micro_batches_) +
-                       static_cast<std::size_t>(micro_batch)) +
-                  (backward ? 1U : 0U)];
-  }
-
-  // False: what it waits for hasn't come yet.
-  bool add(int stage, const Slot& slot) {
-    const ChunkPlace own{stage, slot.chunk};
-    Turn turn;
-    std::uint16_t link = 0;
-    turn.where = static_cast<std::uint16_t>(4 * stage);
-    turn.time = time_of(slot, own);
-    if (slot.kind == SlotKind::kBackwardWeight) {
-      if (backward_ == SlotKind::kBackwardWeight) {
-        --backwards_left_[index(own)];
-        push(turn, link);
-      }
-      return true;
-    }
-    const bool backward = slot.kind == SlotKind::kBackwardInput;
-    const std::optional<ChunkPlace> from = backward
-                                               ? next_place(shape_.schedule, shape_.stages, shape_.chunks, own)
-                                               : previous_place(shape_.schedule, shape_.stages, shape_.chunks, own);
-    if (from) {
-      turn.after = known(*from, slot.microbatch, backward);
-      const bool down = turns_back_ ? from->stage < stage : !backward;
-      turn.where = static_cast<std::uint16_t>(turn.where + (from->stage != stage ? kCrosses : 0));
-      link = static_cast<std::uint16_t>(2 * from->stage + (down ? 0 : 1));
-    } else if (backward) {
-      turn.after = known(own, slot.microbatch, false);
-    }
-    if ((from || backward) && turn.after == 0) {
-      return false;
-    }
-    turn.where = static_cast<std::uint16_t>(turn.where + kAwaited);
-    known(own, slot.microbatch, backward) = static_cast<std::uint32_t>(made_.places++);
-    push(turn, link);
-    backwards_left_[index(own)] -= slot.kind == backward_ ? 1 : 0;
-    return true;
-  }
-
-  void push(const Turn& turn, std::uint16_t link) {
-    made_.turns.push_back(turn);
-    made_.links.push_back(link);
-  }
-
-  std::uint16_t time_of(const Slot& slot, ChunkPlace own) const {
-    const bool last = slot.kind == backward_ && backwards_left_[index(own)] == 1;
-    return static_cast<std::uint16_t>(index(own) * kPasses +
-                                      static_cast<std::size_t>(last ? kLast : static_cast<int>(slot.kind)));
-  }
-
-  const PipelineShape& shape_;
-  int micro_batches_;
-  bool turns_back_;  // a chunk's forward runs towards the first stage
-  std::vector<std::vector<Slot>> schedule_;
-  SlotKind backward_ = SlotKind::kBackwardInput;  // that ends a micro-batch's work in a chunk
-  std::vector<int> backwards_left_;               // by chunk
-  std::vector<std::uint32_t> known_;
-  Turns made_;
-};
+constexpr std::size_t kAnswers = 512;        // a power of two
+constexpr std::int64_t kGroupsToSettle = 4;  // of pp micro-batches, where no stage's own work says how long one takes
 
 struct ShapeHash {
   std::size_t operator()(const PipelineShape& shape) const {
@@ -168,95 +45,15 @@ std::size_t hash_of(const PipelineShape& shape, const std::vector<PassTimes>& pa
   mix(transfer);
   for (const PassTimes& pass : passes) {
     mix(pass.forward);
-    mix(pass.input + 2.0 * pass.weight + 3.0 * pass.last);
+    mix(pass.input + 2.0 * pass.weight + 3.0 * pass.last + 5.0 * pass.scattering.sum());
   }
   return hash;
 }
 
-// What a micro-batch adds under GPipe, whose stages do all forwards before any backward.
-double forward_and_backward(const std::vector<PassTimes>& passes) {
-  double forward = 0.0;
-  double backward = 0.0;
-  for (const PassTimes& pass : passes) {
-    forward = std::max(forward, pass.before_forward + pass.forward);
-    backward = std::max(backward, pass.before_input + pass.input + pass.weight);
-  }
-  return forward + backward;
-}
-
-// What a micro-batch adds to the busiest stage's work, on average.
-double busiest(const PipelineShape& shape, const std::vector<PassTimes>& passes) {
-  const double each = shape.schedule == ScheduleKind::kDualPipe ? 0.5 : 1.0;
-  const auto chunks = static_cast<std::size_t>(shape.chunks);
-  double most = 0.0;
-  for (std::size_t first = 0; first < passes.size(); first += chunks) {
-    double own = 0.0;
-    for (std::size_t i = first; i < first + chunks; ++i) {
-      own += each * passes[i].sum();
-    }
-    most = std::max(most, own);
-  }
-  return most;
-}
-
-// Interleaved chunks that are longest on different stages hold each other up: no stage's own work says how long a group
-// of micro-batches takes.
-bool held_up_by_chunks(const PipelineShape& shape, const std::vector<PassTimes>& passes) {
-  if (shape.schedule != ScheduleKind::kInterleaved) {
-    return false;
-  }
-  constexpr double kNegligible = 0.005;
-  const auto chunks = static_cast<std::size_t>(shape.chunks);
-  double in_step = 0.0;  // the longest of each chunk
-  for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
-    double longest = 0.0;
-    for (std::size_t i = chunk; i < passes.size(); i += chunks) {
-      longest = std::max(longest, passes[i].sum());
-    }
-    in_step += longest;
-  }
-  return in_step > (1.0 + kNegligible) * busiest(shape, passes);
-}
-
-double latest(const StageEnds& ends) { return *std::max_element(ends.begin(), ends.end()); }
-
-// Micro-batches beyond which another adds a period, in stages.
-std::int64_t settled(ScheduleKind kind) {
-  switch (kind) {
-    case ScheduleKind::kGpipe:
-    case ScheduleKind::k1f1b:
-    case ScheduleKind::kInterleaved:
-      return 1;
-    case ScheduleKind::kDualPipe:
-      return 3;
-    default:
-      return 2;
-  }
-}
-
-// Of a micro-batch under 1F1B: on its way from stage s to the last and back while s has as many as it may.
-double round_trip(const std::vector<PassTimes>& passes, double transfer) {
-  double longest = 0.0;
-  double way = 0.0;
-  double stages = 0.0;
-  for (auto pass = passes.rbegin(); pass != passes.rend(); ++pass) {
-    way += pass->forward + pass->input + pass->weight;
-    stages += 1.0;
-    longest = std::max(longest, (way + 2.0 * (stages - 1.0) * transfer) / stages);
-  }
-  return longest;
-}
-
-// What a further micro-batch adds to a step that is filled and drained.
-double period(const PipelineShape& shape, const std::vector<PassTimes>& passes, double transfer) {
-  switch (shape.schedule) {
-    case ScheduleKind::kGpipe:
-      return forward_and_backward(passes);
-    case ScheduleKind::k1f1b:
-      return std::max(busiest(shape, passes), round_trip(passes, transfer));
-    default:
-      return busiest(shape, passes);
-  }
+double latest(const StageEnds& ends) {
+  return std::max_element(ends.begin(), ends.end(),
+                          [](const StageEnd& a, const StageEnd& b) { return a.passes < b.passes; })
+      ->passes;
 }
 
 }  // namespace
@@ -273,16 +70,19 @@ struct PipelinePlay::Impl {
     double before = 0.0;
     double pass = 0.0;
   };
-  std::vector<Time> times;    // of passes
-  std::vector<double> links;  // when the link is free
+  std::vector<Time> times;             // of passes
+  std::vector<Scatter> scatters;       // behind passes
+  std::vector<ScatterStream> streams;  // by stage
+  std::vector<double> links;           // when the link is free
 
   void play(const PipelineShape& shape, const std::vector<PassTimes>& passes, double transfer, StageEnds& ends);
-  template <bool Queues>
+  void set_scatters(const std::vector<PassTimes>& passes, bool apart);
+  template <bool Queues, bool Scatters>
   void play_turns(const Turns& played, double transfer, StageEnds& ends);
 };
 
-// Queues: transfers may wait for each other.
-template <bool Queues>
+// Queues: transfers may wait for each other. Scatters: passes may wait for what is scattered.
+template <bool Queues, bool Scatters>
 void PipelinePlay::Impl::play_turns(const Turns& played, double transfer, StageEnds& ends) {
   const std::array<double, 2> takes = {0.0, transfer};
   std::size_t place = 1;
@@ -299,10 +99,20 @@ void PipelinePlay::Impl::play_turns(const Turns& played, double transfer, StageE
     } else {
       ready += takes[turn.where & kCrosses];
     }
-    double& end = ends[turn.where >> 2U];
+    double& end = ends[turn.where >> 2U].passes;
     const Time& time = times[turn.time];
-    end = std::max(end + time.before, ready) + time.pass;
+    end = std::max(end + time.before, ready);
+    if constexpr (Scatters) {
+      end = streams[turn.where >> 2U].after(end, time.pass, scatters[turn.time]);
+    } else {
+      end += time.pass;
+    }
     over[place] = end;
+    if constexpr (Scatters) {
+      if (scatters[turn.time].layer_pass > 0.0) {
+        end = std::max(end, streams[turn.where >> 2U].one_buffer());
+      }
+    }
     place += (turn.where & kAwaited) != 0 ? 1 : 0;
   }
 }
@@ -311,7 +121,7 @@ void PipelinePlay::Impl::play(const PipelineShape& shape, const std::vector<Pass
                               StageEnds& ends) {
   auto entry = turns.find(shape);
   if (entry == turns.end()) {
-    entry = turns.emplace(shape, TurnWriter(shape).write()).first;
+    entry = turns.emplace(shape, turns_of(shape)).first;
   }
   const bool apart = weights_apart(shape.schedule);
   times.clear();
@@ -324,14 +134,34 @@ void PipelinePlay::Impl::play(const PipelineShape& shape, const std::vector<Pass
   }
   over.resize(entry->second.places + 1);
   links.assign(2 * static_cast<std::size_t>(shape.stages), 0.0);
-  ends.assign(static_cast<std::size_t>(shape.stages), 0.0);
+  ends.assign(static_cast<std::size_t>(shape.stages), {});
+  const bool scatter = scatters_gradients(passes);
   // A stage sends once a pass: transfers shorter than any pass never meet.
   const auto shortest =
       std::min_element(times.begin(), times.end(), [](const Time& a, const Time& b) { return a.pass < b.pass; });
-  if (shortest->pass < transfer) {
-    play_turns<true>(entry->second, transfer, ends);
+  const bool queues = shortest->pass < transfer;
+  if (!scatter) {
+    queues ? play_turns<true, false>(entry->second, transfer, ends)
+           : play_turns<false, false>(entry->second, transfer, ends);
   } else {
-    play_turns<false>(entry->second, transfer, ends);
+    set_scatters(passes, apart);
+    streams.assign(ends.size(), {});
+    queues ? play_turns<true, true>(entry->second, transfer, ends)
+           : play_turns<false, true>(entry->second, transfer, ends);
+  }
+  for (std::size_t stage = 0; stage < ends.size(); ++stage) {
+    ends[stage].scattered = std::max(ends[stage].passes, scatter ? streams[stage].all : 0.0);
+  }
+}
+
+void PipelinePlay::Impl::set_scatters(const std::vector<PassTimes>& passes, bool apart) {
+  scatters.clear();
+  for (const PassTimes& pass : passes) {
+    const Scatter backward = scatter_of(pass, SlotKind::kBackwardWeight, apart);
+    scatters.push_back(scatter_of(pass, SlotKind::kForward, apart));
+    scatters.push_back(scatter_of(pass, SlotKind::kBackwardInput, apart));
+    scatters.push_back(backward);
+    scatters.push_back(backward);
   }
 }
 
@@ -350,9 +180,11 @@ const StageEnds& PipelinePlay::ends(const PipelineShape& shape, const std::vecto
   }
   answer.question = Question{shape, transfer, passes};
   const bool held_up = held_up_by_chunks(shape, passes);
+  const bool scatters = scatters_gradients(passes);
+  const std::int64_t groups =
+      held_up ? kGroupsToSettle : settled(shape.schedule) + (scatters && !weights_apart(shape.schedule) ? 1 : 0);
   PipelineShape part = shape;
-  part.micro_batches =
-      std::min(shape.micro_batches, (held_up ? kGroupsToSettle : settled(shape.schedule)) * shape.stages);
+  part.micro_batches = std::min(shape.micro_batches, groups * shape.stages);
   impl.play(part, passes, transfer, answer.ends);
   if (part.micro_batches < shape.micro_batches) {
     const auto periods = static_cast<double>(shape.micro_batches - part.micro_batches);
@@ -363,10 +195,11 @@ const StageEnds& PipelinePlay::ends(const PipelineShape& shape, const std::vecto
       impl.play(before, passes, transfer, fewer);
       each = (latest(answer.ends) - latest(fewer)) / shape.stages;
     } else {
-      each = period(shape, passes, transfer);
+      each = period(shape, scatters ? beside_scattering(shape, passes) : passes, transfer);
     }
-    for (double& end : answer.ends) {
-      end += periods * each;
+    for (StageEnd& end : answer.ends) {
+      end.passes += periods * each;
+      end.scattered += periods * each;
     }
   }
   return answer.ends;

@@ -184,15 +184,20 @@ StepModel::Impl::Played StepModel::Impl::played(const Layout& layout, Seconds tr
   for (std::size_t stage = 0; stage < stages; ++stage) {
     double own = 0.0;
     double own_work = 0.0;
+    double own_scattered = 0.0;
     double own_waited = 0.0;
     double own_slowed = 0.0;
     for (std::size_t i = stage * per_stage; i < (stage + 1) * per_stage; ++i) {
       own += each * chunks[i].compute.sum();
-      own_work += each * chunks[i].with_data.sum();
+      const Scattering& scattered = chunks[i].with_data.scattering;
+      const double slowed = scatters_wait ? chunks[i].slowed : 0.0;
+      own_work += each * (chunks[i].with_data.sum() + slowed);
+      own_scattered += each * (scattered.sum() + slowed);
       own_slowed += passes[i].last;
       own_waited += each * 2.0 * chunks[i].transfers * waited;
     }
     compute = std::max(compute, own);
+    own_work = std::max(own_work, own_scattered);
     if (own_work > work) {
       work = own_work;
       found.waited = from_si<Seconds>(own_waited);
@@ -210,8 +215,8 @@ StepModel::Impl::Played StepModel::Impl::played(const Layout& layout, Seconds tr
   const PipelineShape shape{layout.schedule, layout.pipeline, layout.chunks_per_stage, layout.accumulation};
   const StageEnds& ends = play.ends(shape, passes, transfer.si());
   for (std::size_t stage = 0; stage < stages; ++stage) {
-    found.end = max(found.end, from_si<Seconds>(ends[stage]));
-    found.reduced = max(found.reduced, from_si<Seconds>(ends[stage]) + reduction_left(layout, stage));
+    found.end = max(found.end, from_si<Seconds>(ends[stage].passes));
+    found.reduced = max(found.reduced, from_si<Seconds>(ends[stage].scattered) + reduction_left(layout, stage));
   }
   return found;
 }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -46,6 +47,13 @@ struct Chunk {
   DataTime data;           // of all its parameters
   Seconds last;            // reduction of what is complete last
   Seconds first_gather;    // of a layer
+  double slowed = 0.0;     // s of passes, by what ZeRO 2 scatters beside them
+
+  // Whose gradients are reduced one by one: layers, tables.
+  double parts() const {
+    return std::max(
+        1.0, std::accumulate(layers.begin(), layers.end(), blocks + (embeds ? 1.0 : 0.0) + (has_head ? 1.0 : 0.0)));
+  }
 };
 
 // What is left of communication beside a pass: 1 - o while the pass computes, nothing while it communicates itself.
@@ -83,6 +91,7 @@ struct StepModel::Impl {
   std::vector<PassTimes> passes;     // of chunks, with_data
   double waited = 0.0;               // s of a stage's transfer, where it stands still
   Unhidden unhidden;
+  bool scatters_wait = false;  // passes may wait for what ZeRO 2 scatters
   PipelinePlay play;
   std::array<std::optional<std::pair<DataKey, DataTimes>>, kDataKept> data;  // the latest, in a ring
   std::size_t data_next = 0;
@@ -103,7 +112,9 @@ struct StepModel::Impl {
   void add_blocks(const Layout& layout, const LayerCosts& found, const DataTimes& times, Passes& spent,
                   Chunk& chunk) const;
   void slow_last_backwards(const Layout& layout);
-  void scatter_beside(const Layout& layout, Chunk& chunk) const;
+  bool scattering_holds_up(const Layout& layout) const;
+  void scatter_beside(const Layout& layout, const LayerCosts& found, const DataTimes& times, Chunk& chunk) const;
+  Scattering scattering(const Chunk& chunk, const LayerCosts& found, const DataTimes& times, bool apart) const;
   void move_beside(const Layout& layout, const DataTimes& times, Chunk& chunk) const;
   const DataTimes& data_of(const Layout& layout, const LayoutGroups& shapes);
   Seconds reduction_left(const Layout& layout, std::size_t stage) const;

@@ -26,7 +26,13 @@ TEST(Bubble, WithPostValidationWeightGradientsFillItAsInQiEtAl) {
   EXPECT_NEAR(post_validation_bubble(ScheduleKind::kZeroBubbleV, equal()).si(), 0.0, 1e-12);
 }
 
-double last(const StageEnds& ends) { return *std::max_element(ends.begin(), ends.end()); }
+double last(const StageEnds& ends) {
+  double latest = 0.0;
+  for (const StageEnd& end : ends) {
+    latest = std::max(latest, end.passes);
+  }
+  return latest;
+}
 
 std::vector<PassTimes> equal_passes(const PipelineShape& shape, PassTimes pass) {
   return std::vector<PassTimes>(static_cast<std::size_t>(shape.stages) * static_cast<std::size_t>(shape.chunks), pass);
@@ -99,7 +105,7 @@ class TurnByTurn {
         }
       }
     }
-    return last(free);
+    return *std::max_element(free.begin(), free.end());
   }
 
  private:
