@@ -177,10 +177,19 @@ void LayerPricer::add_context(Passes& passes, Seconds forward, Seconds backward)
       spent_backward = spent_forward;
       break;
     }
-    case ContextKind::kAllGather:
+    case ContextKind::kAllGather: {
       spent_forward = collective(CollectiveOp::kAllGather, kv * cp, shapes_.context);
-      spent_backward = spent_forward + collective(CollectiveOp::kReduceScatter, kv * cp, shapes_.context);
+      // Gathered again beside the backward of a norm and of the output projection, which need none of it.
+      ElementwiseWork norm;
+      norm.norm_tokens = norm_tokens_;
+      norm.hidden = real(model_.hidden);
+      norm.fused = rates_.fused;
+      const Seconds beside = gemm_time({tokens_, heads * value, real(model_.hidden)}, rates_.linear) +
+                             from_si<Bytes>(elementwise_bytes(norm)) / rates_.memory;
+      spent_backward = max(Seconds(), spent_forward - beside) +
+                       collective(CollectiveOp::kReduceScatter, kv * cp, shapes_.context);
       break;
+    }
   }
   passes.forward[at(StepLoss::kContext)] += spent_forward;
   passes.input[at(StepLoss::kContext)] += spent_backward;
