@@ -186,8 +186,8 @@ void LayerPricer::add_context(Passes& passes, Seconds forward, Seconds backward)
       norm.fused = rates_.fused;
       const Seconds beside = gemm_time({tokens_, heads * value, real(model_.hidden)}, rates_.linear) +
                              from_si<Bytes>(elementwise_bytes(norm)) / rates_.memory;
-      spent_backward = max(Seconds(), spent_forward - beside) +
-                       collective(CollectiveOp::kReduceScatter, kv * cp, shapes_.context);
+      spent_backward =
+          max(Seconds(), spent_forward - beside) + collective(CollectiveOp::kReduceScatter, kv * cp, shapes_.context);
       break;
     }
   }

@@ -56,7 +56,10 @@ struct ScatterStream {
 
  private:
   double beside(double begin, double pass, double slows) {
-    const double both = slows * std::clamp(all - begin, 0.0, pass);
+    if (all <= begin) {
+      return begin + pass;
+    }
+    const double both = slows * std::min(all - begin, pass);
     for (double& buffer : buffers) {
       buffer += slows * std::clamp(buffer - begin, 0.0, pass);
     }
