@@ -159,9 +159,9 @@ void StepModel::Impl::scatter_beside(const Layout& layout, const LayerCosts& fou
   const double in_backward = std::min(scattered, backward);
   const double behind = std::min(scattered - in_backward, last + std::max(0.0, last - backward / chunk.parts()));
   const double in_forward = std::min(behind, pass.forward);
-  if (scatters_wait) {
+  pass.scattering = scatters_wait ? scattering(chunk, found, times, apart) : Scattering();
+  if (pass.scattering.layers > 0.0) {
     chunk.slowed = unhidden.weight * in_backward + unhidden.forward * in_forward;
-    pass.scattering = scattering(chunk, found, times, apart);
     return;
   }
   pass.weight += unhidden.weight * in_backward + scattered - in_backward - in_forward;

@@ -190,7 +190,7 @@ StepModel::Impl::Played StepModel::Impl::played(const Layout& layout, Seconds tr
     for (std::size_t i = stage * per_stage; i < (stage + 1) * per_stage; ++i) {
       own += each * chunks[i].compute.sum();
       const Scattering& scattered = chunks[i].with_data.scattering;
-      const double slowed = scatters_wait ? chunks[i].slowed : 0.0;
+      const double slowed = chunks[i].slowed;
       own_work += each * (chunks[i].with_data.sum() + slowed);
       own_scattered += each * (scattered.sum() + slowed);
       own_slowed += passes[i].last;

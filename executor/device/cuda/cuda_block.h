@@ -68,9 +68,9 @@ class CudaBlock {
                  : "memory");
   }
   __device__ void commit_copies() const { asm volatile("cp.async.commit_group;\n" ::: "memory"); }
-  template <int kUnderWay>
+  template <int UnderWay>
   __device__ void wait_copies() const {
-    asm volatile("cp.async.wait_group %0;\n" ::"n"(kUnderWay) : "memory");
+    asm volatile("cp.async.wait_group %0;\n" ::"n"(UnderWay) : "memory");
   }
 
  private:

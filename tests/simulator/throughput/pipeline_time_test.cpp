@@ -72,7 +72,8 @@ TEST(PipelinePlay, TransfersDelayFillAndDrainAndEveryOtherPassBetween) {
 }
 
 const PassTimes& at_place(const std::vector<PassTimes>& passes, const PipelineShape& shape, ChunkPlace place) {
-  return passes[static_cast<std::size_t>(place.stage * shape.chunks + place.chunk)];
+  return passes[static_cast<std::size_t>(place.stage) * static_cast<std::size_t>(shape.chunks) +
+                static_cast<std::size_t>(place.chunk)];
 }
 
 // Every turn of every micro-batch, stage by stage: a pass begins when its stage is free and what it needs is there.

@@ -56,9 +56,9 @@ class EmulatedBlock {
 
   void copy16(void* to, const void* from) { open_copies_.push_back({to, from}); }
   void commit_copies();
-  template <int kUnderWay>
+  template <int UnderWay>
   void wait_copies() {
-    finish_copies(kUnderWay);
+    finish_copies(UnderWay);
   }
   bool copies_under_way() const;
 
