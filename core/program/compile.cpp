@@ -52,8 +52,12 @@ void require_expressible(const Plan& plan) {
   if (model.parallel_branches && model.experts) {
     refuse("a program has no attention beside a mixture of experts", "/model", "use a model with one after the other");
   }
-  if (layout.offload != Offload{}) {
-    refuse("offloading can't be expressed in a program yet", "/layout", "keep everything on the device");
+  for (const auto& [offloaded, what] :
+       {std::pair(layout.offload.activations, "activations"), std::pair(layout.offload.parameters, "parameters")}) {
+    if (offloaded) {
+      refuse(std::string("a program can't keep ") + what + " in host memory", std::string("/layout/offload_") + what,
+             "keep them on the device; optimizer state may lie in host memory");
+    }
   }
   if ((layout.expert > 1 || layout.expert_tensor > 1) && !model.experts) {
     refuse("a model without experts has none to spread", "/layout/expert", "use degree 1");

@@ -1,5 +1,6 @@
 #include "core/program/gradient_update.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -173,9 +174,15 @@ void GradientUpdate::update() {
          .writes = {stage_.sums},
          .operations = {pass_over(ElementwiseKernel::kSumOfSquares, n, size_of(stage_.layout.gradient_type), 0)}});
   }
+  const bool on_host = stage_.layout.offload.optimizer;
+  const std::vector<InstructionId> down = on_host ? copy_gradients_down() : std::vector<InstructionId>();
   reduce_sums();
   for (const Bucket& bucket : stage_.role.buckets) {
-    optimize(bucket);
+    if (on_host) {
+      update_on_host(bucket, down[bucket.id.at()]);
+    } else {
+      optimize(bucket);
+    }
     const bool updates_share = stage_.layout.zero_stage >= 1 && shard_ranks(stage_.layout, bucket) > 1;
     if (updates_share && !stage_.gathers_parameters(bucket)) {
       data_collective(InstructionKind::kGather, CommunicationKind::kAllGather, bucket, bucket.parameters_buffer,
@@ -232,26 +239,65 @@ void GradientUpdate::reduce_norm_weights() {
   }
 }
 
+// A master copy is among the states; the working copy is then only written.
+Elementwise GradientUpdate::update_pass(const Bucket& bucket) const {
+  const Layout& layout = stage_.layout;
+  const std::int64_t kept = stage_.states_per_parameter() * size_of(layout.optimizer_type);
+  const std::int64_t weight = size_of(layout.parameter_type);
+  const auto kernel =
+      stage_.plan.training.optimizer == OptimizerKind::kAdamW ? ElementwiseKernel::kAdamW : ElementwiseKernel::kSgd;
+  return pass_over(kernel, stage_.updated_range(bucket).size(),
+                   size_of(layout.gradient_type) + kept + (stage_.has_master() ? 0 : weight), kept + weight);
+}
+
 void GradientUpdate::optimize(const Bucket& bucket) {
-  const std::int64_t n = stage_.updated_range(bucket).size();
   const std::vector<BufferId>& state = stage_.states[bucket.id.at()];
-  const auto states = static_cast<std::int64_t>(state.size());
   std::vector<BufferId> reads{bucket.gradients_buffer, stage_.sums, bucket.parameters_buffer};
   reads.insert(reads.end(), state.begin(), state.end());
   std::vector<BufferId> writes{bucket.parameters_buffer};
   writes.insert(writes.end(), state.begin(), state.end());
-  // A master copy is among the states; the working copy is then only written.
-  const Layout& layout = stage_.layout;
-  const bool has_master = size_of(layout.parameter_type) < size_of(layout.optimizer_type);
-  const std::int64_t kept = states * size_of(layout.optimizer_type), weight = size_of(layout.parameter_type);
-  const auto kernel =
-      stage_.plan.training.optimizer == OptimizerKind::kAdamW ? ElementwiseKernel::kAdamW : ElementwiseKernel::kSgd;
   stage_.build.add({.kind = InstructionKind::kOptimizer,
                     .bucket = bucket.id,
                     .reads = std::move(reads),
                     .writes = std::move(writes),
-                    .operations = {pass_over(
-                        kernel, n, size_of(layout.gradient_type) + kept + (has_master ? 0 : weight), kept + weight)}});
+                    .operations = {update_pass(bucket)}});
+}
+
+// In the order in which they are complete, so that none waits behind one that isn't.
+std::vector<InstructionId> GradientUpdate::copy_gradients_down() {
+  std::vector<const Bucket*> order;
+  for (const Bucket& bucket : stage_.role.buckets) {
+    order.push_back(&bucket);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](const Bucket* a, const Bucket* b) {
+    return stage_.build.writer(a->gradients_buffer) < stage_.build.writer(b->gradients_buffer);
+  });
+  std::vector<InstructionId> down(order.size());
+  for (const Bucket* bucket : order) {
+    const std::int64_t n = stage_.updated_range(*bucket).size();
+    down[bucket->id.at()] = stage_.build.add(
+        {.kind = InstructionKind::kOffload,
+         .stream = Stream::kHostCopy,
+         .bucket = bucket->id,
+         .reads = {bucket->gradients_buffer},
+         .operations = {pass_over(ElementwiseKernel::kCopy, n, size_of(stage_.layout.gradient_type), 0)}});
+  }
+  return down;
+}
+
+void GradientUpdate::update_on_host(const Bucket& bucket, InstructionId gradients) {
+  const InstructionId updated = stage_.build.add({.kind = InstructionKind::kOptimizer,
+                                                  .bucket = bucket.id,
+                                                  .reads = {stage_.sums},
+                                                  .behind = {gradients},
+                                                  .operations = {update_pass(bucket)}});
+  const std::int64_t n = stage_.updated_range(bucket).size();
+  stage_.build.add({.kind = InstructionKind::kOffload,
+                    .stream = Stream::kHostCopy,
+                    .bucket = bucket.id,
+                    .writes = {bucket.parameters_buffer},
+                    .behind = {updated},
+                    .operations = {pass_over(ElementwiseKernel::kCopy, n, 0, size_of(stage_.layout.parameter_type))}});
 }
 
 }  // namespace trainyard

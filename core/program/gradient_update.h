@@ -1,5 +1,6 @@
 // GradientUpdate: what happens to gradients once backward has made them: reduction over data parallelism, the
-// global norm, the optimizer, and the gathering of parameters that ZeRO has updated in shards.
+// global norm, the optimizer, on the device or the host, and the gathering of parameters that ZeRO has updated in
+// shards.
 #pragma once
 
 #include <array>
@@ -38,7 +39,11 @@ class GradientUpdate {
   void data_collective(InstructionKind instruction, CommunicationKind kind, const Bucket& bucket, BufferId buffer,
                        DataType type);
   void reduce_norm_weights();
+  Elementwise update_pass(const Bucket& bucket) const;
   void optimize(const Bucket& bucket);
+  // host_update.h. Returns each bucket's copy.
+  std::vector<InstructionId> copy_gradients_down();
+  void update_on_host(const Bucket& bucket, InstructionId gradients);
 
   struct TensorPass {
     int chunk, layer, kind;

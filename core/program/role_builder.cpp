@@ -82,6 +82,9 @@ std::vector<Dependency> RoleBuilder::waits_of(const NewInstruction& instruction)
       wait_for(reader);
     }
   }
+  for (const InstructionId id : instruction.behind) {
+    wait_for(id);
+  }
   return to_dependencies(latest, instruction.stream);
 }
 

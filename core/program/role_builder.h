@@ -36,7 +36,8 @@ struct NewInstruction {
   bool accumulate = false;
   std::vector<BufferId> reads;
   std::vector<BufferId> writes;
-  std::vector<BufferId> after = {};  // waits for their last writers without touching them
+  std::vector<BufferId> after = {};        // waits for their last writers without touching them
+  std::vector<InstructionId> behind = {};  // waits for these: what they hand on lies in host memory
   std::vector<Operation> operations;
   std::optional<Communication> communication;
 };
@@ -52,6 +53,8 @@ class RoleBuilder {
                       std::optional<BucketId> bucket = {});
 
   InstructionId add(NewInstruction instruction);
+  // Who wrote it last, so far.
+  std::optional<InstructionId> writer(BufferId buffer) const { return accesses_[buffer.at()].writer; }
   // Keeps a transient buffer until this instruction, which doesn't touch it.
   void hold(BufferId buffer, InstructionId until);
   // The first use of each persistent buffer waits for the last write of the step before, on another stream.

@@ -47,28 +47,7 @@ void StageContext::make_persistent_buffers() {
     bucket.gradients_buffer =
         build.persistent(BufferContent::kGradients, MemoryCause::kGradients,
                          shards_gradients(bucket) ? share : bucket.elements, layout.gradient_type, bucket.id);
-    const bool adam = plan.training.optimizer == OptimizerKind::kAdamW;
-    const std::int64_t updated = updated_range(bucket).size();
-    std::optional<BufferId> momentum, variance;
-    if (adam || plan.training.momentum != 0.0) {
-      momentum = build.persistent(BufferContent::kMomentum, MemoryCause::kOptimizer, updated, layout.optimizer_type,
-                                  bucket.id);
-    }
-    if (adam) {
-      variance = build.persistent(BufferContent::kVariance, MemoryCause::kOptimizer, updated, layout.optimizer_type,
-                                  bucket.id);
-    }
-    std::optional<BufferId> master;
-    if (size_of(layout.parameter_type) < size_of(layout.optimizer_type)) {
-      master =
-          build.persistent(BufferContent::kMaster, MemoryCause::kOptimizer, updated, layout.optimizer_type, bucket.id);
-    }
-    states.push_back({});
-    for (const auto& state : {momentum, variance, master}) {
-      if (state) {
-        states.back().push_back(*state);
-      }
-    }
+    states.push_back(layout.offload.optimizer ? std::vector<BufferId>() : make_states(bucket));
   }
   const std::int64_t step_tokens = layout.accumulation * segments.shape.tokens;
   for (const Chunk& chunk : chunks) {
@@ -80,6 +59,32 @@ void StageContext::make_persistent_buffers() {
     }
   }
   sums = build.persistent(BufferContent::kSums, MemoryCause::kWorkspace, kSumsWords, DataType::kInt64);
+}
+
+std::vector<BufferId> StageContext::make_states(const Bucket& bucket) {
+  std::vector<BufferId> made;
+  const auto add = [&](BufferContent content) {
+    made.push_back(build.persistent(content, MemoryCause::kOptimizer, updated_range(bucket).size(),
+                                    layout.optimizer_type, bucket.id));
+  };
+  const bool adam = plan.training.optimizer == OptimizerKind::kAdamW;
+  if (adam || plan.training.momentum != 0.0) {
+    add(BufferContent::kMomentum);
+  }
+  if (adam) {
+    add(BufferContent::kVariance);
+  }
+  if (has_master()) {
+    add(BufferContent::kMaster);
+  }
+  return made;
+}
+
+bool StageContext::has_master() const { return size_of(layout.parameter_type) < size_of(layout.optimizer_type); }
+
+std::int64_t StageContext::states_per_parameter() const {
+  const bool adam = plan.training.optimizer == OptimizerKind::kAdamW;
+  return (adam ? 2 : plan.training.momentum != 0.0 ? 1 : 0) + (has_master() ? 1 : 0);
 }
 
 IndexRange StageContext::owned_range(const Bucket& bucket) const {

@@ -38,7 +38,7 @@ class StageContext {
   const std::vector<Chunk> chunks;
   std::optional<BufferId> tokens, targets;
   BufferId sums;
-  std::vector<std::vector<BufferId>> states;  // optimizer's buffers, by bucket
+  std::vector<std::vector<BufferId>> states;  // optimizer's buffers, by bucket; none where they lie in host memory
 
   // Whether parameters lie in shards and are gathered for use; gradients in shards, and reduced every micro-batch.
   bool gathers_parameters(const Bucket& bucket) const;
@@ -54,6 +54,9 @@ class StageContext {
   // Elements of a bucket that this rank reduces and sums the squares of; those that it updates.
   IndexRange owned_range(const Bucket& bucket) const;
   IndexRange updated_range(const Bucket& bucket) const;
+  // Numbers of the optimizer's type that it keeps per parameter: moments, and a master copy of narrower parameters.
+  std::int64_t states_per_parameter() const;
+  bool has_master() const;
   // The bucket that holds this kind of parameter of a layer (or of none). A bug if the stage has no such.
   const Bucket& bucket_of(std::optional<int> layer, ParameterKind kind) const;
   // What a pass reads to use them: the bucket's parameters, gathered ones where they lie in shards.
@@ -88,6 +91,7 @@ class StageContext {
 
  private:
   void make_persistent_buffers();
+  std::vector<BufferId> make_states(const Bucket& bucket);
   std::vector<std::pair<int, int>> written_;              // tensors with a gradient so far: kind, layer
   std::vector<std::optional<BufferId>> gathered_;         // by bucket
   std::vector<std::optional<BufferId>> whole_gradients_;  // by bucket

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/program/host_update.h"
 
 namespace trainyard::simulator {
 
@@ -27,7 +28,9 @@ Execution::Execution(const Program& program, const StepCosts& costs)
     check(costs.work[r].size() == program.roles[r].instructions.size(), "every instruction needs a cost");
     for (std::size_t i = 0; i < costs.work[r].size(); ++i) {
       const Instruction& instruction = program.roles[r].instructions[i];
-      group_.push_back(instruction.communication ? instruction.communication->group.value() : -1);
+      const bool beside = instruction.stream != Stream::kCompute || updates_on_host(instruction);
+      group_.push_back(instruction.communication ? static_cast<std::int32_t>(instruction.communication->group.value())
+                                                 : (beside ? kBesideUnits : kOnUnits));
       work_.push_back(costs.work[r][i]);
     }
   }
@@ -148,7 +151,7 @@ void Execution::start_work(std::uint32_t instruction, Nanoseconds now) {
   Activity& activity = activities_[role];
   if (communicates(instruction)) {
     activity.moving.push_back(instruction);
-  } else {
+  } else if (computes(instruction)) {
     ++activity.computing;
     activity.compute_instruction = instruction;
   }
@@ -161,7 +164,7 @@ void Execution::finish_work(std::uint32_t instruction, Nanoseconds now) {
     Activity& activity = activities_[role];
     if (communicates(instruction)) {
       std::erase(activity.moving, instruction);
-    } else {
+    } else if (computes(instruction)) {
       --activity.computing;
     }
     update_rates(role, now);

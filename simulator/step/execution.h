@@ -74,14 +74,18 @@ class Execution {
   void update_rates(std::uint32_t role, Nanoseconds now);
   void set_rate(std::uint32_t instruction, double rate, Nanoseconds now);
   bool communicates(std::uint32_t instruction) const { return group_[instruction] >= 0; }
+  // On the device's units, which communication shares: no copy to or from the host, nor the host's own update.
+  bool computes(std::uint32_t instruction) const { return group_[instruction] == kOnUnits; }
   std::string waiting_instructions() const;
 
   const Program& program_;
   const StepCosts& costs_;
   InstructionTable table_;
   Rendezvous rendezvous_;
-  bool slows_ = false;               // whether any overlap costs anything
-  std::vector<std::int32_t> group_;  // of the communication; -1 for compute
+  bool slows_ = false;  // whether any overlap costs anything
+  static constexpr std::int32_t kOnUnits = -1;
+  static constexpr std::int32_t kBesideUnits = -2;
+  std::vector<std::int32_t> group_;  // of the communication, or one of the above
   std::vector<Nanoseconds> work_;
   std::vector<State> states_;
   std::vector<std::uint32_t> dependent_offsets_;

@@ -1,6 +1,8 @@
 #include "simulator/step/instruction_pricer.h"
 
 #include "core/error.h"
+#include "core/program/host_update.h"
+#include "simulator/throughput/offload_time.h"
 
 namespace trainyard::simulator {
 
@@ -68,7 +70,26 @@ void InstructionPricer::add_to_total(Nanoseconds work, Nanoseconds times) {
   total_ += work * times;
 }
 
+// A copy between host and device, or the host's update of a bucket.
+Nanoseconds InstructionPricer::on_host(const Instruction& instruction) const {
+  if (!host_link_) {
+    throw Error("the machine's profile says nothing of copies between host and device", "the machine's profile",
+                "simulate a layout with offload on a cluster (--cluster)");
+  }
+  if (instruction.kind == InstructionKind::kOffload) {
+    return bounded_nanoseconds(instruction.work.bytes.quantity() / *host_link_);
+  }
+  double parameters = 0.0;
+  for (const Operation& operation : instruction.operations) {
+    parameters += static_cast<double>(std::get<Elementwise>(operation).elements);
+  }
+  return bounded_nanoseconds(host_update_time(parameters));
+}
+
 Nanoseconds InstructionPricer::compute(const Instruction& instruction) {
+  if (instruction.kind == InstructionKind::kOffload || updates_on_host(instruction)) {
+    return on_host(instruction);
+  }
   Nanoseconds time = bounded_nanoseconds(kernels_.time(instruction.operations));
   if (instruction.segment) {
     time += segment(*instruction.segment, pass_of(instruction.kind), instruction.accumulate);

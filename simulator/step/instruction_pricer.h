@@ -19,8 +19,10 @@ namespace trainyard::simulator {
 
 class InstructionPricer {
  public:
-  InstructionPricer(const Program& program, const KernelCost& kernels, CommunicationCost& communications)
-      : program_(program), kernels_(kernels), communications_(communications) {}
+  // host_link: between host and device, one direction; a program that offloads has no price without.
+  InstructionPricer(const Program& program, const KernelCost& kernels, CommunicationCost& communications,
+                    std::optional<BytesPerSecond> host_link = {})
+      : program_(program), kernels_(kernels), communications_(communications), host_link_(host_link) {}
 
   // By instruction.
   std::vector<Nanoseconds> role(const Role& role);
@@ -30,12 +32,14 @@ class InstructionPricer {
  private:
   void add_to_total(Nanoseconds work, Nanoseconds times);
   Nanoseconds compute(const Instruction& instruction);
+  Nanoseconds on_host(const Instruction& instruction) const;
   Nanoseconds segment(SegmentId id, Pass pass, bool accumulate);
   Nanoseconds communication(const Role& role, const Communication& communication);
 
   const Program& program_;
   const KernelCost& kernels_;
   CommunicationCost& communications_;
+  std::optional<BytesPerSecond> host_link_;
   Nanoseconds total_ = 0;
   std::map<std::tuple<SegmentId, Pass, bool>, Nanoseconds> segments_;
   // Of the role at work.

@@ -329,7 +329,7 @@ void OutlineExecution::finish(RoleState& role, std::size_t stream) {
 
 // Rates of what the role's representative has under way: compute, and the communications that slow it.
 void OutlineExecution::update_rates(RoleState& role) {
-  const bool computes = role.finish[kCompute] != kNever;
+  const bool computes = role.finish[kCompute] != kNever && !cost_of(role, role.at[kCompute]).on_host;
   const bool both = computes && role.slowing_count != 0;
   double compute = 1.0;
   for (std::size_t i = 0; i < role.slowing_count; ++i) {

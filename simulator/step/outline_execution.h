@@ -55,6 +55,7 @@ class OutlineExecution {
     bool slows = false;  // it and compute slow each other
     bool joins = false;  // a collective of several roles
     bool meets = false;  // that, or a transfer
+    bool on_host = false;
   };
   struct Due {
     std::uint32_t generation = 0;

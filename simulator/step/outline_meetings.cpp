@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/program/host_update.h"
 #include "simulator/step/outline_execution.h"
 
 namespace trainyard::simulator {
@@ -33,6 +34,7 @@ void OutlineExecution::prepare(RoleState& role, std::vector<std::uint32_t>& join
   for (const Instruction& example : role.outline->examples->instructions) {
     Cost cost;
     cost.stream = static_cast<std::uint8_t>(example.stream);
+    cost.on_host = updates_on_host(example);
     if (example.communication) {
       cost.group = static_cast<std::int16_t>(example.communication->group.value());
       cost.joins = joins_roles(outline_.frame.groups[example.communication->group.at()].kind);

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/program/host_update.h"
+
 namespace trainyard::simulator {
 
 namespace {
@@ -44,7 +46,7 @@ Nanoseconds overlap(const std::vector<Interval>& a, const std::vector<Interval>&
   return sum;
 }
 
-// Those of all streams but compute's, by when they begin; each stream's are in order.
+// Those that are no compute of the device's, by when they begin; each stream's are in order.
 std::vector<Interval> moving_of(const std::array<std::vector<Interval>, kStreams>& streams) {
   std::vector<Interval> all;
   for (const std::vector<Interval>& stream : streams) {
@@ -63,11 +65,13 @@ RoleTimes role_times(const RoleOutline& role, const InstructionTimes* times, Nan
     std::uint8_t kind = 0;
     std::uint8_t stream = 0;
     bool moves = false;
+    bool on_host = false;  // a copy to or from it, or its own update
   };
   std::vector<Does> does;
   for (const Instruction& example : role.examples->instructions) {
+    const bool on_host = example.kind == InstructionKind::kOffload || updates_on_host(example);
     does.push_back({static_cast<std::uint8_t>(example.kind), static_cast<std::uint8_t>(example.stream),
-                    example.communication.has_value()});
+                    example.communication.has_value(), on_host});
   }
   RoleTimes result;
   std::vector<Interval> compute;
@@ -77,6 +81,8 @@ RoleTimes role_times(const RoleOutline& role, const InstructionTimes* times, Nan
     result.busy[what.kind] += times[i].end - times[i].begin;
     if (what.moves) {
       moving[what.stream].emplace_back(times[i].moving, times[i].end);
+    } else if (what.on_host) {
+      moving[what.stream].emplace_back(times[i].begin, times[i].end);
     } else if (what.stream == static_cast<std::uint8_t>(Stream::kCompute)) {
       compute.emplace_back(times[i].begin, times[i].end);
     }

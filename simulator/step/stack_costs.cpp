@@ -64,7 +64,7 @@ class StackPricing {
         rates_(machine_rates(machine, plan.layout.compute_type)),
         kernels_(rates_, plan.model, plan.layout),
         communications_(groups, per_node(frame, machine), habits(plan, rates_)),
-        pricer_(frame, kernels_, communications_),
+        pricer_(frame, kernels_, communications_, rates_.host_link),
         gathers_after_(plan.layout.overlap_parameter_gather),
         bucket_(plan.layout.bucket_bytes),
         waits_for_transfers_(waits_for_transfers(plan.layout)),

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "core/model/model_flops.h"
+#include "core/program/host_update.h"
 #include "simulator/throughput/attention_time.h"
 
 namespace trainyard::simulator {
@@ -54,6 +56,10 @@ Flops model_flops(const Operation& operation) {
   return from_si<Flops>(attention->pass == AttentionPass::kForward ? forward : 2.0 * forward);
 }
 
+bool is_beside(const Instruction& instruction) {
+  return instruction.kind == InstructionKind::kOffload || updates_on_host(instruction);
+}
+
 // One role's compute, in seconds by loss: products' and attention's FLOPs at the peak as ideal, the rest as overhead.
 class ComputeSplit {
  public:
@@ -80,7 +86,7 @@ class ComputeSplit {
 
   std::vector<Part> parts_of(const Instruction& instruction) {
     std::vector<Part> parts;
-    if (instruction.communication) {
+    if (instruction.communication || is_beside(instruction)) {
       return parts;
     }
     if (instruction.segment) {
@@ -147,6 +153,18 @@ struct Exposure {
   StepLosses slowed{};   // both, by how much compute stands still
 };
 
+// Groups of no communication, behind the program's: copies between host and device, which slow nothing, and the host's
+// update, behind which compute stands still.
+std::size_t host_copies(const Program& frame) { return frame.groups.size(); }
+std::size_t host_update(const Program& frame) { return frame.groups.size() + 1; }
+
+std::vector<OverlapSlowdown> with_host(const Program& frame, std::vector<OverlapSlowdown> overlap) {
+  overlap.resize(host_update(frame) + 1);
+  overlap[host_copies(frame)] = {1, 1.0, 1.0};
+  overlap[host_update(frame)] = {1, std::numeric_limits<double>::infinity(), 1.0};
+  return overlap;
+}
+
 std::vector<Edge> edges_of(const Program& frame, const RoleOutline& role, const std::vector<InstructionTimes>& times) {
   std::vector<Edge> edges;
   for (std::size_t i = 0; i < role.instructions.size(); ++i) {
@@ -156,6 +174,10 @@ std::vector<Edge> edges_of(const Program& frame, const RoleOutline& role, const 
       const std::size_t loss = at(loss_of(frame.groups[group].kind, instruction.kind));
       edges.push_back({times[i].moving, 0, group, loss, 1});
       edges.push_back({times[i].end, 0, group, loss, -1});
+    } else if (is_beside(instruction)) {
+      const std::size_t group = updates_on_host(instruction) ? host_update(frame) : host_copies(frame);
+      edges.push_back({times[i].begin, 0, group, at(StepLoss::kOffload), 1});
+      edges.push_back({times[i].end, 0, group, at(StepLoss::kOffload), -1});
     } else if (instruction.stream == Stream::kCompute) {
       edges.push_back({times[i].begin, 1, 0, 0, 0});
       edges.push_back({times[i].end, -1, 0, 0, 0});
@@ -258,7 +280,8 @@ StepWaterfall waterfall(const ProgramOutline& outline, const Plan& plan, const O
   result.role = outline.roles[shown].role.id;
   const double tokens = static_cast<double>(plan.training.global_batch * plan.training.sequence);
   result.hardware_per_token = total / tokens;
-  const Exposure seen = exposure(outline.frame, outline.roles[shown], costs.overlap, times[shown]);
+  const Exposure seen =
+      exposure(outline.frame, outline.roles[shown], with_host(outline.frame, costs.overlap), times[shown]);
 
   StepLosses& losses = result.losses;
   losses = compute;

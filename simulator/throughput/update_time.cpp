@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "simulator/throughput/offload_time.h"
 #include "simulator/throughput/rank_parameters.h"
 
 namespace trainyard::simulator {
 
 namespace {
-
-constexpr double kHostUpdateBytes = 28.0;
-// A device's share of its host's memory bandwidth.
-constexpr BytesPerSecond kHostMemory = from_si<BytesPerSecond>(40e9);
 
 GroupShape of_experts(const LayoutGroups& shapes) { return shapes.expert_data; }
 
@@ -79,6 +76,19 @@ GroupShape UpdatePricer::mirrors() const {
   return shape;
 }
 
+Seconds UpdatePricer::offloaded_update(double owned, double all, Seconds forward) const {
+  const double gradient = bytes_of(layout_.gradient_type) * owned;
+  const double bucket = static_cast<double>(layout_.bucket_bytes.value());
+  const double share = std::min(1.0, bucket / std::max(bytes_of(layout_.parameter_type) * all, 1.0));
+  // Gradients that are reduced bucket by bucket have the last backward, about two forwards, to go down beside.
+  const bool early = layout_.overlap_gradient_reduce || layout_.zero_stage >= 2;
+  const Seconds down = left_behind(from_si<Bytes>(gradient) / rates_.host_link, early ? 2.0 * forward : Seconds(), 1.0,
+                                   bytes_of(layout_.parameter_type) * all, layout_.bucket_bytes);
+  const Seconds up = from_si<Bytes>(bytes_of(layout_.parameter_type) * owned) / rates_.host_link;
+  const Seconds host = host_update_time(owned);
+  return max(max(host, up) + share * min(host, up), down + up + share * host);
+}
+
 UpdateTime UpdatePricer::step(const RankParameters& parameters, double table, Seconds forward) const {
   const double gradient = bytes_of(layout_.gradient_type);
   const double parameter = bytes_of(layout_.parameter_type == DataType::kFp32 ? DataType::kFp32 : DataType::kBf16);
@@ -111,9 +121,8 @@ UpdateTime UpdatePricer::step(const RankParameters& parameters, double table, Se
   const double held = layout_.zero_stage >= 1 ? owned : all;  // once reduced
   time.optimizer = from_si<Bytes>(kUpdateBytes * owned + kNormBytes * held) / rates_.memory;
   if (layout_.offload.optimizer) {
-    const Bytes down = from_si<Bytes>(gradient * owned);
-    const Bytes up = from_si<Bytes>(parameter * owned);
-    time.offload = max((down + up) / rates_.host_link, from_si<Bytes>(kHostUpdateBytes * owned) / kHostMemory);
+    time.offload = offloaded_update(owned, all, forward);
+    time.parameter = left_behind(time.parameter, time.offload, 1.0, parameter * all, layout_.bucket_bytes);
     time.optimizer = from_si<Bytes>(kNormBytes * held) / rates_.memory;
   }
   return time;

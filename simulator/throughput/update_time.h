@@ -13,7 +13,11 @@
 //   dualpipe its share of the gradients summed with the rank's mirror image, which holds the same two stages
 //   copies   of the embedding's table on the last stage, for a tied head or multi-token blocks: its gradients, or the
 //            rank's share of them under ZeRO, summed with the first stage's
-//   offload  optimizer: gradients down, parameters up, over PCIe, and the host's update at its memory's speed
+//   offload  optimizer: gradients go down over PCIe beside the last backward; behind the norm the host updates bucket
+//   by
+//            bucket, and each one's parameters go up, and are gathered, beside the update of the next
+//            max(h, u) + s min(h, u), or where PCIe is slower d' + u + s h
+//            h: host's update, u: parameters up, d': gradients down that backward doesn't hide, s: share of a bucket
 // Source: Rajbhandari et al. 2020 (ZeRO), Zhao et al. 2023 (FSDP); byte counts: Adam in mixed precision.
 #pragma once
 
@@ -74,6 +78,8 @@ class UpdatePricer {
   DataTime data(const RankParameters& parameters) const;
   Seconds in_buckets(CollectiveOp op, double bytes, const GroupShape& group) const;
   GroupShape mirrors() const;
+  // all: parameters before ZeRO shards them.
+  Seconds offloaded_update(double owned, double all, Seconds forward) const;
 
   const MachineRates& rates_;
   const GroupCost& groups_;

@@ -1,6 +1,8 @@
 // Plans of models that only a simulation runs: instruction by instruction, and refused by `run`.
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -48,6 +50,28 @@ TEST_F(SimulateModels, AMultiTokenBlock) {
   expect_simulates("deepseek-v3", {"--ranks", "1024", "--tp", "1", "--pp", "16", "--ep", "64", "--zero", "1",
                                    "--sequence", "4096", "--global-batch", "4096", "--schedule", "1f1b"});
   expect_run_refuses("the executor can't run it");
+}
+
+// The fastest layout with its optimizer's state moved to the hosts: its copies are in the trace.
+TEST_F(SimulateModels, AnOptimizerInHostMemory) {
+  expect_simulates("llama-3-8b",
+                   {"--ranks", "8", "--tp", "1", "--zero", "1", "--sequence", "4096", "--global-batch", "64"});
+  std::ifstream written(plan_);
+  nlohmann::json plan = nlohmann::json::parse(written);
+  plan["layout"]["offload_optimizer"] = true;
+  std::ofstream(plan_) << plan.dump();
+  const std::string chrome = folder_.path() / "chrome.json";
+  const CommandResult simulated = run_command({"simulate", plan_, "--cluster", kCluster, "--chrome", chrome});
+  ASSERT_EQ(simulated.exit_code, 0) << simulated.err;
+  std::ifstream trace(chrome);
+  const std::string text{std::istreambuf_iterator<char>(trace), std::istreambuf_iterator<char>()};
+  EXPECT_NE(text.find("offload"), std::string::npos);
+  expect_run_refuses("offloading");
+  plan["layout"]["offload_activations"] = true;
+  std::ofstream(plan_) << plan.dump();
+  const CommandResult refused = run_command({"simulate", plan_, "--cluster", kCluster});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("a program can't keep activations in host memory"), std::string::npos) << refused.err;
 }
 
 }  // namespace

@@ -340,7 +340,7 @@ TEST(Compile, ZeroShardsTheOptimizerStateWithoutPadding) {
 
 TEST(Compile, RefusesWhatAProgramCannotExpress) {
   Layout layout;
-  layout.offload.optimizer = true;
+  layout.offload.parameters = true;
   EXPECT_THROW(compile(tiny_plan(layout)), Error);
   layout = {};
   layout.pipeline = 8;

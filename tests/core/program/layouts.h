@@ -129,6 +129,25 @@ inline void add_multi_token_plans(std::vector<NamedPlan>& plans, const Layout& b
   });
 }
 
+// The optimizer in host memory, of shares and of wholes.
+inline void add_host_update_plans(std::vector<NamedPlan>& plans, const Layout& base) {
+  for (const bool mirrored : {false, true}) {
+    for (const int zero : {0, 1, 2, 3}) {
+      Layout layout = base;
+      layout.offload.optimizer = true;
+      layout.zero_stage = zero;
+      layout.parameter_type = DataType::kBf16;
+      layout.pipeline = mirrored ? 4 : 2;
+      layout.schedule = mirrored ? ScheduleKind::kDualPipe : ScheduleKind::k1f1b;
+      layout.chunks_per_stage = mirrored ? 2 : 1;
+      layout.accumulation = mirrored ? 8 : base.accumulation;
+      layout.overlap_gradient_reduce = zero != 1;
+      const ModelSpec model = zero == 0 ? gpt2_model() : zero == 1 ? expert_model() : even_model();
+      plans.push_back({model.name + " " + describe(layout), even_plan(model, layout)});
+    }
+  }
+}
+
 inline std::vector<NamedPlan> plans_of_every_kind() {
   std::vector<NamedPlan> plans;
   const auto add = [&](const ModelSpec& model, const Layout& layout) {
@@ -249,6 +268,7 @@ inline std::vector<NamedPlan> plans_of_every_kind() {
     }
   }
   add_multi_token_plans(plans, base);
+  add_host_update_plans(plans, base);
   return plans;
 }
 

@@ -90,7 +90,7 @@ std::vector<Layout> random_layouts(const LayoutSpace& space, const MemoryModel& 
 }
 
 // By formula over as a program, of each layout.
-std::vector<double> ratios(const Case& of, std::size_t count, std::mt19937& engine) {
+std::vector<double> ratios(const Case& of, std::size_t count, std::mt19937& engine, const Offload& offload = {}) {
   const DeviceProfile cluster = llama3_cluster();
   LayoutSpace space;
   space.workload = {read_huggingface_config(std::string(TRAINYARD_SOURCE_DIR) + "/models/llm/" + of.model + ".json"),
@@ -107,7 +107,8 @@ std::vector<double> ratios(const Case& of, std::size_t count, std::mt19937& engi
   planned.training.steps = 1;
   planned.ranks = of.ranks;
   std::vector<double> made;
-  for (const Layout& layout : random_layouts(space, model, count, engine)) {
+  for (Layout layout : random_layouts(space, model, count, engine)) {
+    layout.offload = offload;
     const ProgramOutline program = outline(make_plan(planned, cluster, layout));
     const ByteCount needs = worst(outline_memory(program, cluster)).total;
     made.push_back(static_cast<double>(model.price(layout).total.value()) / static_cast<double>(needs.value()));
@@ -128,6 +129,18 @@ TEST(ProgramMemory, FormulaIsNearTheProgramOfFalconAndDeepSeek) {
     }
     EXPECT_LE(sum / static_cast<double>(made.size()), 0.05) << of.model;
   }
+}
+
+// No byte of the optimizer's is on the device, by either.
+TEST(ProgramMemory, FormulaIsNearTheProgramOfOptimizersInHostMemory) {
+  std::mt19937 engine(11);
+  double sum = 0.0;
+  const std::vector<double> made = ratios({"llama-3-70b", 256, 8192, 256}, 12, engine, {.optimizer = true});
+  ASSERT_EQ(made.size(), 12U);
+  for (const double ratio : made) {
+    sum += std::abs(ratio - 1.0);
+  }
+  EXPECT_LE(sum / static_cast<double>(made.size()), 0.05);
 }
 
 // What the formula can't know are the holes of the arena: 3 % of a rank's memory on average, 18 % at most.
