@@ -19,12 +19,12 @@ class SimulateModels : public ::testing::Test {
  protected:
   // The fastest plan of this shape, simulated.
   void expect_simulates(const std::string& model, const std::vector<std::string>& shape) {
-    std::vector<std::string> arguments{"plan",     "--model", kModels + "llm/" + model + ".json", "--cluster", kCluster,
+    std::vector<std::string> arguments{"plan",     "--model", kModels + "llm/" + model + ".json", "--cluster", cluster_,
                                        "--output", plan_};
     arguments.insert(arguments.end(), shape.begin(), shape.end());
     const CommandResult planned = run_command(arguments);
     ASSERT_EQ(planned.exit_code, 0) << planned.err;
-    const CommandResult simulated = run_command({"simulate", plan_, "--cluster", kCluster, "--json"});
+    const CommandResult simulated = run_command({"simulate", plan_, "--cluster", cluster_, "--json"});
     ASSERT_EQ(simulated.exit_code, 0) << simulated.err;
     EXPECT_GT(nlohmann::json::parse(simulated.out)["step_time_s"].get<double>(), 0.0);
   }
@@ -36,7 +36,7 @@ class SimulateModels : public ::testing::Test {
     EXPECT_NE(run.err.find(what), std::string::npos) << run.err;
   }
 
-  const std::string kCluster = kModels + "clusters/llama3-16k-h100.json";
+  const std::string cluster_ = kModels + "clusters/llama3-16k-h100.json";
   TemporaryFolder folder_;
   const std::string plan_ = folder_.path() / "plan.json";
 };
@@ -61,7 +61,7 @@ TEST_F(SimulateModels, AnOptimizerInHostMemory) {
   plan["layout"]["offload_optimizer"] = true;
   std::ofstream(plan_) << plan.dump();
   const std::string chrome = folder_.path() / "chrome.json";
-  const CommandResult simulated = run_command({"simulate", plan_, "--cluster", kCluster, "--chrome", chrome});
+  const CommandResult simulated = run_command({"simulate", plan_, "--cluster", cluster_, "--chrome", chrome});
   ASSERT_EQ(simulated.exit_code, 0) << simulated.err;
   std::ifstream trace(chrome);
   const std::string text{std::istreambuf_iterator<char>(trace), std::istreambuf_iterator<char>()};
@@ -69,7 +69,7 @@ TEST_F(SimulateModels, AnOptimizerInHostMemory) {
   expect_run_refuses("offloading");
   plan["layout"]["offload_activations"] = true;
   std::ofstream(plan_) << plan.dump();
-  const CommandResult refused = run_command({"simulate", plan_, "--cluster", kCluster});
+  const CommandResult refused = run_command({"simulate", plan_, "--cluster", cluster_});
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_NE(refused.err.find("a program can't keep activations in host memory"), std::string::npos) << refused.err;
 }
