@@ -14,8 +14,7 @@
 //   copies   of the embedding's table on the last stage, for a tied head or multi-token blocks: its gradients, or the
 //            rank's share of them under ZeRO, summed with the first stage's
 //   offload  optimizer: gradients go down over PCIe beside the last backward; behind the norm the host updates bucket
-//   by
-//            bucket, and each one's parameters go up, and are gathered, beside the update of the next
+//            by bucket, and each one's parameters go up, and are gathered, beside the update of the next
 //            max(h, u) + s min(h, u), or where PCIe is slower d' + u + s h
 //            h: host's update, u: parameters up, d': gradients down that backward doesn't hide, s: share of a bucket
 // Source: Rajbhandari et al. 2020 (ZeRO), Zhao et al. 2023 (FSDP); byte counts: Adam in mixed precision.
