@@ -345,15 +345,21 @@ TEST_F(Docks, AClickOnTheSmallerDifferencesNamesTheirCauses) {
     return ids;
   };
   const std::set<int> shown = ids_on();
-  int gathered = 0;
+  std::vector<simulator::WaterfallCause> causes;
   for (int i = 0; i < simulator::kStepLosses; ++i) {
-    const simulator::WaterfallCause cause = static_cast<simulator::StepLoss>(i);
+    causes.emplace_back(static_cast<simulator::StepLoss>(i));
+  }
+  for (std::size_t i = 0; i < simulator::kTimeUses; ++i) {
+    causes.emplace_back(static_cast<simulator::TimeUse>(i));
+  }
+  int gathered = 0;
+  for (const simulator::WaterfallCause& cause : causes) {
     if (said.contains(explanation_of(cause).name)) {
       EXPECT_FALSE(shown.contains(id_of(cause))) << explanation_of(cause).name.toStdString();
       ++gathered;
     }
   }
-  EXPECT_GT(gathered, 0);
+  EXPECT_GT(gathered, 0) << said.toStdString();
 }
 
 // A mean time said by hand is of this job: no fleets to lie apart. A profile's is a band.
