@@ -73,7 +73,7 @@ void InstructionPricer::add_to_total(Nanoseconds work, Nanoseconds times) {
 // A copy between host and device, or the host's update of a bucket.
 Nanoseconds InstructionPricer::on_host(const Instruction& instruction) const {
   if (!host_link_) {
-    throw Error("the machine's profile says nothing of copies between host and device", "the machine's profile",
+    throw Error("says nothing of copies between host and device", "the machine's profile",
                 "simulate a layout with offload on a cluster (--cluster)");
   }
   if (instruction.kind == InstructionKind::kOffload) {

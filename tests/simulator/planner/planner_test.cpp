@@ -168,6 +168,20 @@ TEST(SimulatePlan, ASlowerNetworkNeverSpeedsUpAStep) {
   }
 }
 
+// A profile of this machine measured no copies between host and device.
+TEST(SimulatePlan, AProfileWithoutCopiesToTheHostPricesNoOffload) {
+  Layout layout = testing::layouts_of(4).front();
+  layout.offload.optimizer = true;
+  try {
+    simulate_plan(testing::tiny_plan(layout), small_machine(), TraceDetail::kNone);
+    FAIL() << "priced what the profile doesn't say";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.problem(), "says nothing of copies between host and device");
+    EXPECT_EQ(error.where(), "the machine's profile");
+    EXPECT_NE(error.hint().find("--cluster"), std::string::npos);
+  }
+}
+
 TEST(SimulatePlan, MemoryByCauseAddsUpToTheTotal) {
   for (const Layout& layout : testing::layouts_of(4)) {
     const auto outcome = simulate_plan(testing::tiny_plan(layout), small_machine(), TraceDetail::kNone);

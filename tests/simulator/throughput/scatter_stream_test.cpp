@@ -75,8 +75,7 @@ TEST(ScatterStream, PassesBesideItAreSlower) {
 
 // A micro-batch's passes take 2 s each and its four layers 3 each to scatter. A further one adds
 //   1f1b    12: the forward begins 3 s before all is scattered, when a buffer is free; 2 s later the backward, whose
-//   first
-//           layer of 1 s ends when the stream is done with the last
+//           first layer of 1 s ends when the stream is done with the last
 //   zb-h1   13.5: forward and input take 4 s from there, so that the stream is idle for 1 s and the first layer's 0.5
 //   gpipe   14: 2 for a forward, which has nothing beside it, and 12 for a backward
 TEST(PipelinePlay, ScatteringThatTakesLongerThanAllPassesSetsThePace) {
